@@ -1,0 +1,266 @@
+"""Which rows of a card count, and the days between them: the review log becomes one history per card.
+
+The rules are Anki's own. A card's history starts at the first row of its last run of learning steps, so that
+a card that was reset, or whose first learning step is missing, never shows the model a state it was not in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+Array = npt.NDArray[Any]
+
+LEARNING, FILTERED, MANUAL, RESCHEDULED = 0, 3, 4, 5
+
+REASONS = (
+    "cramming",
+    "not_rated",
+    "unknown_kind",
+    "unknown_rating",
+    "before_learning_start",
+    "no_learning_start",
+    "before_cutoff",
+)
+"""Why a row of the log is not in any history; each row that is left out has exactly one reason.
+
+cramming: a preview in a filtered deck (kind 3, factor 0). not_rated: manual and rescheduled rows, and rows
+without a button. unknown_kind, unknown_rating: values that Anki does not define. The other three speak of
+rows that are usable in themselves: before_learning_start is what came before the start of the card's history;
+no_learning_start and before_cutoff are all usable rows of the cards that are left out as a whole.
+"""
+
+_CHUNK = 1 << 20  # rows given to `day_of` at once: bounds its temporaries on large logs
+
+
+@dataclass(frozen=True)
+class Histories:
+    """Reviews that count, card after card (ascending by card id), each card's in the order of time.
+
+    card_id: int64 [n_cards]. offsets: int64 [n_cards + 1]; the reviews of card i are
+    `offsets[i]:offsets[i + 1]`, at least one. review_time: int64 [n_reviews], ms since 1970 UTC.
+    rating: int8 [n_reviews], 1..4. delta_t: int32 [n_reviews], days since the card's previous review, 0 for
+    the first. left_out: rows of the log by reason (`REASONS`). rows, cards_in_log: the size of the log;
+    `rows == n_reviews + sum(left_out.values())` and `cards_in_log == n_cards + sum(cards_left_out.values())`.
+    negative_delta_t: days between reviews in the whole log that were negative and taken as 0.
+    """
+
+    card_id: Array
+    offsets: Array
+    review_time: Array
+    rating: Array
+    delta_t: Array
+    left_out: dict[str, int]
+    cards_left_out: dict[str, int]
+    rows: int
+    cards_in_log: int
+    negative_delta_t: int
+
+    @property
+    def n_cards(self) -> int:
+        return len(self.card_id)
+
+    @property
+    def n_reviews(self) -> int:
+        return len(self.rating)
+
+
+def histories(log: pd.DataFrame, day_of: Callable[[Array], Array], *, ignore_before_ms: int = 0) -> Histories:
+    """The history of every card of a review log that has one.
+
+    log: a review log (see `fsrs_opt.reviews.log`), rows in any order; the result is the same for all of them.
+    day_of: review times [n] in ms to day numbers [n]; not called when the log has a `day` column of its own.
+    ignore_before_ms: cards whose history starts before this time are left out as a whole.
+    """
+    rows = len(log)
+    order = _card_and_time_order(log)
+    card_id, time = _column(log, "card_id", order), _column(log, "review_time", order)
+    first_of_card = np.ones(rows, dtype=bool)
+    np.not_equal(card_id[1:], card_id[:-1], out=first_of_card[1:])
+    all_cards = card_id[first_of_card]
+    del card_id
+    card = np.cumsum(first_of_card, dtype=np.int32)
+    card -= 1
+    del first_of_card
+    n_cards = len(all_cards)
+
+    cramming, reset, usable, learning, left_out = _row_classes(log, order)
+    start, has_start = _learning_starts(card, n_cards, learning, cramming, reset)
+    del cramming, reset, learning
+    trained = has_start.copy()
+    trained[has_start] = time[start[has_start]] >= ignore_before_ms
+
+    # A usable row is kept from its card's start on; `n_cards`-long tables are looked up per usable row only.
+    index = np.flatnonzero(usable)
+    del usable
+    card = card[index]
+    card_trained, late_enough = trained[card], index >= start[card]
+    left_out["no_learning_start"] = int(np.count_nonzero(~has_start[card]))
+    left_out["before_cutoff"] = int(np.count_nonzero(~card_trained)) - left_out["no_learning_start"]
+    left_out["before_learning_start"] = int(np.count_nonzero(card_trained & ~late_enough))
+    keep = card_trained & late_enough
+    del card_trained, late_enough
+    index, card = index[keep], card[keep]
+    del keep
+
+    time = time[index]
+    offsets = np.zeros(int(np.count_nonzero(trained)) + 1, dtype=np.int64)
+    np.cumsum(np.bincount(card, minlength=n_cards)[trained], out=offsets[1:])
+    del card
+    origin = index if order is None else order[index]
+    del index, order
+    rating = log["rating"].to_numpy()[origin]
+    days = log["day"].to_numpy()[origin] if "day" in log else _days(time, day_of)
+    del origin
+    delta_t, negative = _delta_t(days, offsets)
+    return Histories(
+        card_id=all_cards[trained],
+        offsets=offsets,
+        review_time=time,
+        rating=rating,
+        delta_t=delta_t,
+        left_out={reason: left_out[reason] for reason in REASONS},
+        cards_left_out={
+            "no_learning_start": int(np.count_nonzero(~has_start)),
+            "before_cutoff": int(np.count_nonzero(has_start & ~trained)),
+        },
+        rows=rows,
+        cards_in_log=n_cards,
+        negative_delta_t=negative,
+    )
+
+
+def subset(h: Histories, card_mask: Array) -> Histories:
+    """The histories of some cards only. card_mask: bool [n_cards].
+
+    The reviews and cards that go are counted as "not_selected"; the other counts stay those of the whole log.
+    """
+    card_mask = np.asarray(card_mask, dtype=bool)
+    if card_mask.shape != h.card_id.shape:
+        raise ValueError(f"card_mask has shape {card_mask.shape}, the histories have {h.n_cards} cards")
+    lengths = np.diff(h.offsets)
+    rows = np.repeat(card_mask, lengths)
+    offsets = np.zeros(int(np.count_nonzero(card_mask)) + 1, dtype=np.int64)
+    np.cumsum(lengths[card_mask], out=offsets[1:])
+
+    def counted(counts: dict[str, int], more: int) -> dict[str, int]:
+        return {**counts, "not_selected": counts.get("not_selected", 0) + more}
+
+    return Histories(
+        card_id=h.card_id[card_mask],
+        offsets=offsets,
+        review_time=h.review_time[rows],
+        rating=h.rating[rows],
+        delta_t=h.delta_t[rows],
+        left_out=counted(h.left_out, h.n_reviews - int(offsets[-1])),
+        cards_left_out=counted(h.cards_left_out, h.n_cards - len(offsets) + 1),
+        rows=h.rows,
+        cards_in_log=h.cards_in_log,
+        negative_delta_t=h.negative_delta_t,
+    )
+
+
+def _column(log: pd.DataFrame, name: str, order: Array | None) -> Array:
+    values = log[name].to_numpy()
+    return values if order is None else values[order]
+
+
+def _card_and_time_order(log: pd.DataFrame) -> Array | None:
+    """Row numbers in the order of (card_id, review_time), None when the log is in that order already.
+
+    Anki's row ids are unique, other files may hold several rows of a card at one time: their contents decide
+    among them, so that the order of the file never matters. (A learning row comes before a review of the same
+    moment, a review before the relearning that it causes.)
+    """
+    card, time = log["card_id"].to_numpy(), log["review_time"].to_numpy()
+    same_card, later = card[1:] == card[:-1], time[1:] > time[:-1]
+    if bool(np.all((card[1:] > card[:-1]) | (same_card & later))):
+        return None
+    in_time_order = bool(np.all(time[1:] >= time[:-1]))  # as a revlog usually is: one sort is enough
+    del same_card, later
+    order = np.argsort(card, kind="stable") if in_time_order else np.lexsort((time, card))
+
+    sorted_card = card[order]
+    tie = sorted_card[1:] == sorted_card[:-1]
+    del sorted_card
+    sorted_time = time[order]
+    tie &= sorted_time[1:] == sorted_time[:-1]
+    del sorted_time
+    if tie.any():
+        tied = np.zeros(len(order), dtype=bool)
+        tied[1:] = tie
+        tied[:-1] |= tie
+        among = order[tied]
+        keys = [log[name].to_numpy()[among] for name in ("day", "factor", "rating", "kind") if name in log]
+        order[tied] = among[np.lexsort((*keys, time[among], card[among]))]
+    return order
+
+
+def _row_classes(log: pd.DataFrame, order: Array | None) -> tuple[Array, Array, Array, Array, dict[str, int]]:
+    """Per row: cramming, reset, usable (rated and not cramming), learning (a usable row of kind 0), all
+    bool [n]; and the rows that are not usable, counted by the first reason that applies."""
+    kind, rating = _column(log, "kind", order), _column(log, "rating", order)
+    if "factor" in log:
+        no_factor = _column(log, "factor", order) == 0
+        cramming, reset = (kind == FILTERED) & no_factor, (kind == MANUAL) & no_factor
+        del no_factor
+    else:  # not known: filtered rows count, manual rows are no resets
+        cramming, reset = np.zeros(len(log), dtype=bool), np.zeros(len(log), dtype=bool)
+    usable = ~cramming
+    left_out = {"cramming": int(np.count_nonzero(cramming))}
+    for reason, applies in (
+        ("unknown_kind", (kind < LEARNING) | (kind > RESCHEDULED)),
+        ("not_rated", (kind == MANUAL) | (kind == RESCHEDULED) | (rating == 0)),
+        ("unknown_rating", (rating < 0) | (rating > 4)),
+    ):
+        applies &= usable
+        left_out[reason] = int(np.count_nonzero(applies))
+        usable &= ~applies
+    return cramming, reset, usable, usable & (kind == LEARNING), left_out
+
+
+def _learning_starts(
+    card: Array, n_cards: int, learning: Array, cramming: Array, reset: Array
+) -> tuple[Array, Array]:
+    """Per card: the row where its history starts (int64, -1: none), and whether there is one (bool).
+
+    The rule is a walk from a card's newest row backwards that skips cramming, takes every learning row as the
+    candidate start, and ends at the first other row once there is a candidate, or at a reset in any case.
+    So the walk ends inside or just before the card's last run of learning rows: the start is the first row of
+    that run, unless a reset lies behind it. (A reset that lies before the run, or between two runs, ends the
+    walk where the run ends it anyway.)
+    """
+    walked = np.flatnonzero(~cramming)
+    card_walked, learning_walked = card[walked], learning[walked]
+    opens_run = learning_walked.copy()
+    opens_run[1:] &= ~(learning_walked[:-1] & (card_walked[1:] == card_walked[:-1]))
+    del learning_walked
+    runs = walked[opens_run]
+    start, last_reset = np.full(n_cards, -1, dtype=np.int64), np.full(n_cards, -1, dtype=np.int64)
+    # Rows ascend, and of repeated indices numpy's assignment leaves the last value: the newest run or reset.
+    start[card_walked[opens_run]] = runs
+    resets = np.flatnonzero(reset)
+    last_reset[card[resets]] = resets
+    start[last_reset > start] = -1
+    return start, start >= 0
+
+
+def _days(time: Array, day_of: Callable[[Array], Array]) -> Array:
+    days = np.empty(len(time), dtype=np.int64)
+    for begin in range(0, len(time), _CHUNK):
+        days[begin : begin + _CHUNK] = day_of(time[begin : begin + _CHUNK])
+    return days
+
+
+def _delta_t(days: Array, offsets: Array) -> tuple[Array, int]:
+    """Days since the card's previous review, int32 [n], and how many were negative and taken as 0."""
+    delta_t = np.zeros(len(days), dtype=np.int64)
+    np.subtract(days[1:], days[:-1], out=delta_t[1:], dtype=np.int64)
+    delta_t[offsets[:-1]] = 0
+    negative = int(np.count_nonzero(delta_t < 0))
+    return np.clip(delta_t, 0, np.iinfo(np.int32).max).astype(np.int32), negative
