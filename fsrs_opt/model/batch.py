@@ -1,0 +1,102 @@
+"""What a training step is computed on: mini-batches of items, and whole cards (the windowed form)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from fsrs_opt.model import passes
+from fsrs_opt.model.passes import PassResult, Steps
+
+
+@dataclass(frozen=True)
+class WindowedBatch:
+    """Whole cards: each card's recurrence runs once and scores all of its reviews that carry a weight.
+
+    offsets int64 [n_cards + 1]: card c owns reviews offsets[c]:offsets[c + 1]; rating int8 [n_reviews]
+    (1..4); delta_t int32 [n_reviews], days since the review before; weight float64 [n_reviews], 0 where
+    a review is not scored (first of a card, same day, left out). The label is rating > 1.
+    """
+
+    offsets: NDArray[np.int64]
+    rating: NDArray[np.int8]
+    delta_t: NDArray[np.int32]
+    weight: NDArray[np.float64]
+    dtype: torch.dtype = torch.float64
+    device: str = "cpu"
+
+    @cached_property
+    def steps(self) -> Steps:
+        return passes.make_steps(
+            self.offsets, self.delta_t, self.rating, self.weight, dtype=self.dtype, device=self.device
+        )
+
+    @property
+    def n_reviews(self) -> int:
+        return len(self.rating)
+
+    def evaluate(self, w: Tensor, *, fisher: bool = False) -> PassResult:
+        """Loss, gradient and, if asked, Fisher matrix at parameters `w` [21]."""
+        return passes.evaluate(self.steps, w.detach().to(self.device, self.dtype), fisher=fisher)
+
+    def retrievability(self, w: Tensor) -> NDArray[np.float64]:
+        """Retrievability [n_reviews] before each review; NaN at the first review of a card."""
+        return self.memory_states(w)[0]
+
+    def memory_states(
+        self, w: Tensor
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Retrievability before, stability and difficulty after each review [n_reviews]."""
+        return passes.predict(self.steps, w.detach().to(self.device, self.dtype))
+
+
+@dataclass(frozen=True)
+class FSRSBatch:
+    """A mini-batch of items, in the field's form.
+
+    t_historys, r_historys [seq_len, batch]: days since the review before, and rating, of each review in
+    an item's history (rating 0 is padding at the end); delta_ts, labels, weights [batch]: the scored review.
+    """
+
+    t_historys: Tensor
+    r_historys: Tensor
+    delta_ts: Tensor
+    labels: Tensor
+    weights: Tensor
+
+    def __post_init__(self) -> None:
+        if self.t_historys.shape != self.r_historys.shape or self.t_historys.dim() != 2:
+            raise ValueError("t_historys and r_historys must both have the shape [seq_len, batch]")
+        n = self.t_historys.shape[1]
+        if any(x.shape != (n,) for x in (self.delta_ts, self.labels, self.weights)):
+            raise ValueError("delta_ts, labels and weights must have the shape [batch]")
+
+    @cached_property
+    def steps(self) -> Steps:
+        there = (self.r_historys > 0).cpu().numpy()
+        n_history = there.sum(axis=0)
+        n = len(n_history)
+        if n and (not there[0].all() or (there[1:] > there[:-1]).any()):
+            raise ValueError("padding (rating 0) must come after the reviews of a history")
+        offsets = np.concatenate([[0], np.cumsum(n_history + 1)]).astype(np.int64)
+        last = offsets[1:] - 1  # the scored review of each item follows its history
+        delta_t, rating, weight = (np.zeros(offsets[-1]) for _ in range(3))
+        in_history = np.ones(offsets[-1], dtype=bool)
+        in_history[last] = False
+        delta_t[in_history] = self.t_historys.cpu().numpy().T[there.T]
+        rating[in_history] = self.r_historys.cpu().numpy().T[there.T]
+        delta_t[last] = self.delta_ts.cpu().numpy()
+        rating[last] = np.where(self.labels.cpu().numpy() > 0, 3, 1)
+        weight[last] = self.weights.cpu().numpy()
+        return passes.make_steps(
+            offsets, delta_t, rating, weight, dtype=self.t_historys.dtype, device=self.t_historys.device
+        )
+
+    def evaluate(self, w: Tensor, *, fisher: bool = False) -> PassResult:
+        """Loss, gradient and, if asked, Fisher matrix at parameters `w` [21]."""
+        return passes.evaluate(self.steps, w.detach().to(self.t_historys), fisher=fisher)
