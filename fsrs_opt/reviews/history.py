@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-Array = npt.NDArray[Any]
+from fsrs_opt.reviews.log import FILTERED, LEARNING, MANUAL, RESCHEDULED
 
-LEARNING, FILTERED, MANUAL, RESCHEDULED = 0, 3, 4, 5
+Array = npt.NDArray[Any]
 
 REASONS = (
     "cramming",

@@ -1,0 +1,123 @@
+"""How good predictions of recall are: log loss, RMSE(bins), AUC and the universal metric.
+
+All take labels [n_items] (recalled or not) and retrievability [n_items] (the predicted probability of
+recall), in any numeric dtype, and compute in float64. What is undefined (no items, one class) is None, never
+NaN.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+
+R_MIN = 1e-7
+"""Retrievability is kept this far from 0 and 1 before a logarithm is taken."""
+
+# The bases of the bins of RMSE(bins), those of FSRS-Optimizer and fsrs-rs.
+_DELTA_T_BASE, _COUNT_BASE, _LAPSES_BASE = 3.62, 1.89, 1.73
+
+_UNIVERSAL_BINS = 20
+
+
+def log_loss(labels: Array, retrievability: Array, weights: Array | None = None) -> float | None:
+    """Mean binary cross-entropy in nats; with weights [n_items] their weighted mean."""
+    y, r, w = _floats(labels, retrievability, weights)
+    if not w.sum() > 0:
+        return None
+    r = np.clip(r, R_MIN, 1 - R_MIN)
+    return float(-np.sum(w * (y * np.log(r) + (1 - y) * np.log1p(-r))) / w.sum())
+
+
+def bins(delta_t: Array, long_term_count: Array, lapses: Array) -> npt.NDArray[np.int64]:
+    """The bin of each item, int64 [n_items]: equal numbers for equal bin triples.
+
+    delta_t: days, > 0. long_term_count: > 0. lapses: >= 0. The field writes the triple as representative
+    values: `round(2.48 * 3.62^floor(log_3.62(delta_t)), 2)`, `round(1.99 * 1.89^floor(log_1.89(count + 1)))`,
+    and 0 or `round(1.65 * 1.73^floor(log_1.73(lapses)))`. Different exponents never round to the same value,
+    so the exponents alone say which items belong together.
+    """
+    of_delta_t = _exponent(np.asarray(delta_t), _DELTA_T_BASE)
+    of_count = _exponent(np.asarray(long_term_count) + 1, _COUNT_BASE)
+    some = np.asarray(lapses)
+    of_lapses = np.where(some > 0, 1 + _exponent(np.maximum(some, 1), _LAPSES_BASE), 0)
+    return (of_delta_t * 64 + of_count) * 64 + of_lapses  # log_1.73 of an int32 is below 40
+
+
+def rmse_bins(
+    labels: Array,
+    retrievability: Array,
+    delta_t: Array,
+    long_term_count: Array,
+    lapses: Array,
+    weights: Array | None = None,
+) -> float | None:
+    """RMSE(bins): root of the weighted mean over `bins` of (mean prediction - mean outcome)^2.
+
+    A bin weighs as much as the sum of its items' weights (their number without weights). Its two means are
+    unweighted in both cases, as in fsrs-rs's evaluation with recency weights.
+    """
+    y, r, w = _floats(labels, retrievability, weights)
+    return _binned_rmse(bins(delta_t, long_term_count, lapses), y, r, w)
+
+
+def auc(labels: Array, retrievability: Array) -> float | None:
+    """Area under the ROC curve: how often a recalled item has the higher retrievability of a recalled and a
+    forgotten one, ties counting half. None with one class only."""
+    y, r, _ = _floats(labels, retrievability, None)
+    recalled = y > 0.5
+    n_recalled = int(np.count_nonzero(recalled))
+    n_forgotten = len(y) - n_recalled
+    if n_recalled == 0 or n_forgotten == 0:
+        return None
+    _, level, size = np.unique(r, return_inverse=True, return_counts=True)
+    mid_rank = np.cumsum(size) - (size - 1) / 2  # of 1..n, the mean over equal predictions
+    rank_sum = float(mid_rank[level[recalled]].sum())
+    return (rank_sum - n_recalled * (n_recalled + 1) / 2) / (n_recalled * n_forgotten)
+
+
+def universal_metric(a: Array, b: Array, labels: Array) -> tuple[float, float] | None:
+    """Compare two predictions of the same items: (A judged in B's bins, B in A's bins), the lower the better.
+
+    A good model is right on average wherever the other one sees a difference: items are grouped by the
+    other's prediction x into 20 bins, `clamp(floor(21^x) - 1, 0, 19)`, and the figure is the root of the
+    count-weighted mean of (mean prediction - mean outcome)^2.
+    """
+    y, of_a, _ = _floats(labels, a, None)
+    _, of_b, ones = _floats(labels, b, None)
+    a_by_b = _binned_rmse(_universal_bin(of_b), y, of_a, ones)
+    b_by_a = _binned_rmse(_universal_bin(of_a), y, of_b, ones)
+    return None if a_by_b is None or b_by_a is None else (a_by_b, b_by_a)
+
+
+def _floats(labels: Array, retrievability: Array, weights: Array | None) -> tuple[Floats, Floats, Floats]:
+    y = np.asarray(labels, dtype=np.float64)
+    r = np.asarray(retrievability, dtype=np.float64)
+    w = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=np.float64)
+    if not y.shape == r.shape == w.shape:
+        raise ValueError(f"labels {y.shape}, retrievability {r.shape} and weights {w.shape} differ in shape")
+    return y, r, w
+
+
+def _exponent(values: Array, base: float) -> npt.NDArray[np.int64]:
+    exponent: npt.NDArray[np.int64] = np.floor(np.log(values) / np.log(base)).astype(np.int64)
+    return exponent
+
+
+def _universal_bin(prediction: Floats) -> npt.NDArray[np.int64]:
+    raw = np.floor(np.power(_UNIVERSAL_BINS + 1.0, prediction)).astype(np.int64) - 1
+    return np.clip(raw, 0, _UNIVERSAL_BINS - 1)
+
+
+def _binned_rmse(bin_of: Array, y: Floats, r: Floats, w: Floats) -> float | None:
+    """Root of the mean over bins of (mean r - mean y)^2, bins weighted by the sum of w, None if that is 0."""
+    if not w.sum() > 0:
+        return None
+    _, group = np.unique(bin_of, return_inverse=True)
+    count, weight = np.bincount(group), np.bincount(group, weights=w)
+    error = np.bincount(group, weights=r - y) / count
+    return float(np.sqrt(np.sum(weight * error**2) / weight.sum()))
