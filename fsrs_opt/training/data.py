@@ -1,0 +1,103 @@
+"""The training set: items with their weights, as whole cards and as mini-batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from fsrs_opt.model.batch import FSRSBatch, WindowedBatch
+from fsrs_opt.reviews.history import Histories
+from fsrs_opt.reviews.items import Items, items, outlier_mask, recency_weights, select
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class TrainingSet:
+    """Items in time order with the histories behind them.
+
+    weights: float64 [n_items], by recency. kept: bool [n_items], what the outlier filter leaves; it
+    serves the pretrain stage and the classic recipe.
+    """
+
+    histories: Histories
+    items: Items
+    weights: npt.NDArray[np.float64]
+    kept: npt.NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+
+def training_set(histories: Histories, chosen: Items | None = None) -> TrainingSet:
+    """All items of `histories`, or the `chosen` ones (in time order), weighted by recency."""
+    chosen = items(histories) if chosen is None else chosen
+    return TrainingSet(histories, chosen, recency_weights(len(chosen)), outlier_mask(chosen))
+
+
+def kept_by_filter(data: TrainingSet) -> TrainingSet:
+    """The items that the outlier filter leaves, with the recency weights of their own order."""
+    chosen = select(data.items, data.kept)
+    n = len(chosen)
+    return TrainingSet(data.histories, chosen, recency_weights(n), np.ones(n, dtype=bool))
+
+
+def windowed_batch(
+    data: TrainingSet, *, dtype: torch.dtype = torch.float64, device: str = "cpu"
+) -> WindowedBatch:
+    """The training set as whole cards. Reviews after a card's last item have no say and are left away."""
+    histories, chosen = data.histories, data.items
+    weight = np.zeros(histories.n_reviews)
+    weight[chosen.review] = data.weights
+    # reviews to keep per card: up to its last item
+    last = np.zeros(histories.n_cards, dtype=np.int64)
+    np.maximum.at(last, chosen.card, chosen.review - histories.offsets[:-1][chosen.card] + 1)
+    position = np.arange(histories.n_reviews) - np.repeat(histories.offsets[:-1], np.diff(histories.offsets))
+    used = position < np.repeat(last, np.diff(histories.offsets))
+    offsets = np.concatenate([[0], np.cumsum(last[last > 0])]).astype(np.int64)
+    return WindowedBatch(
+        offsets=offsets,
+        rating=histories.rating[used],
+        delta_t=histories.delta_t[used],
+        weight=weight[used],
+        dtype=dtype,
+        device=device,
+    )
+
+
+def mini_batches(
+    data: TrainingSet,
+    size: int,
+    *,
+    dtype: torch.dtype = torch.float64,
+    device: str = "cpu",
+) -> Iterator[FSRSBatch]:
+    """Mini-batches of `size` items; items with histories of similar length share a batch."""
+    histories, chosen = data.histories, data.items
+    first = histories.offsets[:-1][chosen.card]
+    length = chosen.review - first
+    order = np.argsort(length, kind="stable")
+    for start in range(0, len(order), size):
+        here = order[start : start + size]
+        step = np.arange(length[here].max())[:, None]
+        index = first[here] + step
+        there = step < length[here]
+        index[~there] = 0
+        ratings = np.where(there, histories.rating[index], 0)
+        delta_ts = np.where(there, histories.delta_t[index], 0)
+
+        def tensor(values: Array) -> torch.Tensor:
+            return torch.as_tensor(values, dtype=dtype, device=device)
+
+        yield FSRSBatch(
+            t_historys=tensor(delta_ts),
+            r_historys=tensor(ratings),
+            delta_ts=tensor(chosen.delta_t[here]),
+            labels=tensor(chosen.label[here]),
+            weights=tensor(data.weights[here]),
+        )

@@ -1,0 +1,192 @@
+"""The whole fit: the stages that the data allow, one after another, and what became of each parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from fsrs_opt.errors import UsageError
+from fsrs_opt.model import parameters
+from fsrs_opt.model.fsrs6 import FSRS6
+from fsrs_opt.model.parameters import DEFAULTS, N_INITIAL_STABILITIES, N_PARAMETERS, SHORT_TERM, FloatArray
+from fsrs_opt.training.data import TrainingSet, kept_by_filter
+from fsrs_opt.training.pretrain import Pretrained, pretrain
+from fsrs_opt.training.recipes import ProgressCallback, Stage, map_objective, run_classic, run_map
+from fsrs_opt.training.step import freeze_initial_stability
+
+RECIPES = ("map", "classic")
+STAGES = ("pretrain", "train", "finetune")
+MIN_ITEMS_PRETRAIN, MIN_ITEMS_ALL = 8, 64
+_AT_LIMIT = 5e-5  # what is printed with four decimals cannot be told from its limit
+
+
+@dataclass(frozen=True)
+class FitResult:
+    """Parameters [21] and how they came about.
+
+    rung: "all", "pretrain" or "defaults", as far as the data allowed. parameter_notes: a few words on
+    each parameter. objective: J at the parameters (also after the classic recipe), None without items.
+    fisher: float64 [21, 21], information of the data alone at the parameters (without the prior), None
+    without items. messages: sentences that a user should read.
+    """
+
+    parameters: FloatArray
+    recipe: str
+    rung: str
+    stages: tuple[Stage, ...]
+    parameter_notes: tuple[str, ...]
+    objective: float | None
+    fisher: FloatArray | None
+    pretrained: Pretrained | None
+    n_items: int
+    messages: tuple[str, ...]
+
+
+def fit(
+    data: TrainingSet,
+    *,
+    recipe: str = "map",
+    stages: Sequence[str] = STAGES,
+    relearning_steps: int = 1,
+    short_term: bool = True,
+    device: str = "cpu",
+    seed: int = 0,
+    progress: ProgressCallback | None = None,
+) -> FitResult:
+    """Fit FSRS-6 to a training set.
+
+    recipe: "map" (to the minimum of J) or "classic" (the field's mini-batches; no finetune stage).
+    stages: which of `STAGES` to run; w0..w3 are frozen in train exactly when pretrain set them.
+    relearning_steps: several of them lower the ceiling of w17 and w18. short_term: False holds w17..w19
+    at 0. device: a torch device. seed: of the classic recipe's shuffling. progress: called after
+    each step; raise from it to stop.
+    Raises UsageError for a recipe, stage or number of steps that there is not.
+    """
+    _check(recipe, stages, relearning_steps)
+    model = FSRS6(device=device, relearning_steps=relearning_steps, short_term=short_term)
+    rung, messages = _rung(data if recipe == "map" else kept_by_filter(data))
+    wanted = [stage for stage in STAGES if stage in stages]
+    done: list[Stage] = []
+
+    pretrained = None
+    if rung != "defaults" and "pretrain" in wanted:
+        pretrained = pretrain(data)
+        if pretrained is None:
+            messages.append(
+                "The outlier filter left no first review for the pretrain stage: w0..w3 stay the defaults"
+                + (" at its start and are not frozen in train." if rung == "all" else ".")
+            )
+        else:
+            with torch.no_grad():
+                model.w[:N_INITIAL_STABILITIES] = torch.from_numpy(pretrained.initial_stability)
+
+    start = model.parameters_array()
+    objective = map_objective(data, device=device) if len(data) else None
+    if objective is not None and pretrained is not None:
+        done.append(Stage("pretrain", 0, objective.evaluate(model.w).loss, converged=True))
+    if rung == "all" and objective is not None:
+        if "train" in wanted:
+            if pretrained is not None:
+                freeze_initial_stability(model)
+            if recipe == "map":
+                done.append(run_map(model, objective, "train", progress))
+            else:
+                done.append(run_classic(model, data, "train", progress, device=device, seed=seed))
+            model.initial_stability_frozen = False
+        if "finetune" in wanted and recipe == "map":
+            done.append(run_map(model, objective, "finetune", progress))
+    messages += [
+        f"The {stage.name} stage reached its cap of {stage.passes} passes before it had converged."
+        for stage in done
+        if not stage.converged
+    ]
+
+    fitted = model.parameters_array()
+    if not _sound(fitted):
+        messages.append("Training ended in parameters that FSRS cannot use: those it started from are kept.")
+        fitted, done = start, done[:1] if pretrained is not None else []
+    value, fisher = None, None
+    if objective is not None:
+        at_end = objective.batch.evaluate(torch.from_numpy(fitted), fisher=True)
+        value = at_end.loss + objective.prior(fitted)[0]
+        fisher = at_end.fisher.numpy() if at_end.fisher is not None else None
+    return FitResult(
+        parameters=fitted,
+        recipe=recipe,
+        rung=rung,
+        stages=tuple(done),
+        parameter_notes=_notes(model, fitted, done, pretrained, fisher),
+        objective=value,
+        fisher=fisher,
+        pretrained=pretrained,
+        n_items=len(data),
+        messages=tuple(messages),
+    )
+
+
+def _check(recipe: str, stages: Sequence[str], relearning_steps: int) -> None:
+    if recipe not in RECIPES:
+        raise UsageError(f"there is no recipe {recipe!r}: choose {' or '.join(RECIPES)}")
+    for stage in stages:
+        if stage not in STAGES:
+            raise UsageError(f"there is no stage {stage!r}: choose among {', '.join(STAGES)}")
+    if relearning_steps < 0:
+        raise UsageError("the number of relearning steps cannot be negative")
+
+
+def _rung(counted: TrainingSet) -> tuple[str, list[str]]:
+    """How far these items allow to go, and the sentence that says so."""
+    n = len(counted)
+    if n < MIN_ITEMS_PRETRAIN:
+        return "defaults", [f"{n} items are too few to fit anything ({MIN_ITEMS_PRETRAIN} are needed)."]
+    if n < MIN_ITEMS_ALL:
+        return "pretrain", [
+            f"{n} items are enough for the initial stabilities only ({MIN_ITEMS_ALL} for all)."
+        ]
+    if int(counted.items.long_term_count.max()) <= 1:
+        return "pretrain", [
+            "No card was reviewed on a second later day yet: only the initial stabilities are fitted."
+        ]
+    return "all", []
+
+
+def _sound(w: FloatArray) -> bool:
+    """Finite, and the initial stabilities in order. (The ranges are enforced by every step.)"""
+    return bool(np.isfinite(w).all() and (np.diff(w[:N_INITIAL_STABILITIES]) >= 0).all())
+
+
+def _notes(
+    model: FSRS6,
+    w: FloatArray,
+    done: Sequence[Stage],
+    pretrained: Pretrained | None,
+    fisher: FloatArray | None,
+) -> tuple[str, ...]:
+    """What became of each parameter, in a few words."""
+    ran = {stage.name for stage in done}
+    trained = bool(ran & {"train", "finetune"})
+    low, high = parameters.bounds(short_term=model.short_term)
+    ceiling = parameters.same_day_ceiling(w, model.relearning_steps)
+    notes = []
+    for k in range(N_PARAMETERS):
+        note = "fitted" if trained else "default"
+        if k < N_INITIAL_STABILITIES and pretrained is not None:
+            note = "fitted" if pretrained.fitted[k] else "filled from the other first ratings"
+        elif trained and fisher is not None and fisher[k, k] == 0:
+            note = "no review tells about it" + (", default" if w[k] == DEFAULTS[k] else "")
+        if not model.short_term and k in range(SHORT_TERM.start, SHORT_TERM.stop):
+            note = "held at 0"
+        elif k in (17, 18) and ceiling < high[k] and w[k] >= ceiling - _AT_LIMIT:
+            note += ", at its ceiling for these relearning steps"
+        elif trained or (k < N_INITIAL_STABILITIES and pretrained is not None):
+            if w[k] <= low[k] + _AT_LIMIT and w[k] != DEFAULTS[k]:
+                note += ", at its lower limit"
+            elif w[k] >= high[k] - _AT_LIMIT:
+                note += ", at its upper limit"
+        if k < N_INITIAL_STABILITIES and pretrained is not None and "train" in ran:
+            note += ", frozen in train"
+        notes.append(note)
+    return tuple(notes)

@@ -1,0 +1,80 @@
+"""What training minimizes: the loss of a batch plus the share of the prior that belongs to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from fsrs_opt.model.parameters import DEFAULTS, N_INITIAL_STABILITIES, SIGMA
+from fsrs_opt.model.passes import PassResult
+
+FloatArray = npt.NDArray[np.float64]
+
+
+class Batch(Protocol):
+    """Anything that has a loss and a gradient at parameters `w` [21]: mini-batch, whole cards, objective."""
+
+    def evaluate(self, w: Tensor, *, fisher: bool = False) -> PassResult: ...
+
+
+class Prior(Protocol):
+    """A penalty on the parameters, with its gradient [21] and the diagonal of its curvature [21]."""
+
+    def __call__(self, w: FloatArray) -> tuple[float, FloatArray, FloatArray]: ...
+
+
+@dataclass(frozen=True)
+class MapPrior:
+    """The prior of J: `((w - default) / sigma)^2` for w4..w20, `(ln(w / default) / 2)^2` for w0..w3.
+
+    Stabilities differ between people by factors, hence the logarithm. In the solver's coordinates
+    (ln w and (w - default) / sigma) it is an exact parabola.
+    """
+
+    def __call__(self, w: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        n = N_INITIAL_STABILITIES
+        log_ratio = np.log(w[:n] / DEFAULTS[:n])
+        z = (w[n:] - DEFAULTS[n:]) / SIGMA[n:]
+        value = float((log_ratio**2).sum() / 4 + (z**2).sum())
+        gradient = np.concatenate([log_ratio / (2 * w[:n]), 2 * z / SIGMA[n:]])
+        curvature = np.concatenate([0.5 / w[:n] ** 2, 2 / SIGMA[n:] ** 2])
+        return value, gradient, curvature
+
+
+@dataclass(frozen=True)
+class ClassicPrior:
+    """fsrs-rs's prior: `gamma sum((w - centre)^2 / sigma^2)` around the pretrained start."""
+
+    centre: FloatArray
+    gamma: float = 1.0
+
+    def __call__(self, w: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        off = w - self.centre
+        value = float(self.gamma * (off**2 / SIGMA**2).sum())
+        return value, 2 * self.gamma * off / SIGMA**2, 2 * self.gamma / SIGMA**2
+
+
+@dataclass(frozen=True)
+class Objective:
+    """Loss of a batch plus `share` (its part of the training set, 1 for all of it) of the prior."""
+
+    batch: Batch
+    prior: Prior
+    share: float = 1.0
+
+    def evaluate(self, w: Tensor, *, fisher: bool = False) -> PassResult:
+        """Objective, gradient and, if asked, Fisher matrix with the prior's curvature on its diagonal."""
+        data = self.batch.evaluate(w, fisher=fisher)
+        value, gradient, curvature = self.prior(w.detach().cpu().double().numpy())
+        return PassResult(
+            loss=data.loss + self.share * value,
+            gradient=data.gradient + self.share * torch.from_numpy(gradient),
+            fisher=None
+            if data.fisher is None
+            else data.fisher + self.share * torch.diag(torch.from_numpy(curvature)),
+        )

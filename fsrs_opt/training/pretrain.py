@@ -1,0 +1,171 @@
+"""The pretrain stage: initial stabilities w0..w3 from the first long-term review of each card."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fsrs_opt.model.parameters import DEFAULTS, INITIAL_S_MAX, S_MIN
+from fsrs_opt.training.data import TrainingSet
+
+FloatArray = npt.NDArray[np.float64]
+Array = npt.NDArray[Any]
+
+# How the field's population interpolates between the four initial stabilities (source: FSRS-Optimizer)
+A, B = 0.41, 0.54
+
+_PAIRS = ((1, 2), (2, 3), (3, 4), (1, 3), (2, 4), (1, 4))
+
+
+@dataclass(frozen=True)
+class FirstReviews:
+    """First long-term reviews of one first rating: per delta_t [days] the recall and the count."""
+
+    delta_t: FloatArray
+    recall: FloatArray
+    count: FloatArray
+
+    @property
+    def n_items(self) -> int:
+        return int(self.count.sum())
+
+
+@dataclass(frozen=True)
+class Pretrained:
+    """initial_stability [4] (days), and per first rating: number of items, and whether it was fitted
+    from items of its own (else filled from the others)."""
+
+    initial_stability: FloatArray
+    n_items: tuple[int, int, int, int]
+    fitted: tuple[bool, bool, bool, bool]
+
+
+def first_reviews(data: TrainingSet) -> dict[int, FirstReviews]:
+    """The kept items with a long-term count of 1, per first rating that has any."""
+    chosen = data.items
+    here = data.kept & (chosen.long_term_count == 1)
+    found = {}
+    for rating in range(1, 5):
+        mine = here & (chosen.first_rating == rating)
+        if mine.any():
+            delta_t, group = np.unique(chosen.delta_t[mine], return_inverse=True)
+            count = np.bincount(group).astype(np.float64)
+            recall = np.bincount(group, weights=chosen.label[mine]) / count
+            found[rating] = FirstReviews(delta_t.astype(np.float64), recall, count)
+    return found
+
+
+def fit_initial_stability(reviews: FirstReviews, average_recall: float, default: float) -> float:
+    """The S0 in [0.001, 100] that explains one first rating's reviews best.
+
+    Minimizes `sum(n BCE(recall, R(delta_t, S0))) + |S0 - default| / 16` with the recall smoothed towards
+    the average (Laplace: one review more of average recall). The sum has one valley but the second
+    term a kink, so a grid that closes in finds it safely.
+    """
+    recall = (reviews.recall * reviews.count + average_recall) / (reviews.count + 1)
+    decay = -DEFAULTS[20]
+    factor = math.expm1(math.log(0.9) / decay)
+
+    def penalty(s0: FloatArray) -> FloatArray:
+        ln_r = decay * np.log1p(factor * reviews.delta_t / s0[:, None])
+        r = np.clip(np.exp(ln_r), 1e-12, 1 - 1e-12)
+        bce = -(recall * np.log(r) + (1 - recall) * np.log1p(-r))
+        total: FloatArray = bce @ reviews.count + np.abs(s0 - default) / 16
+        return total
+
+    low, high = math.log(S_MIN), math.log(INITIAL_S_MAX)
+    best = low
+    for _ in range(8):
+        grid = np.linspace(low, high, 65)
+        best = float(grid[np.argmin(penalty(np.exp(grid)))])
+        width = (high - low) / 32
+        low = max(math.log(S_MIN), best - width)
+        high = min(math.log(INITIAL_S_MAX), best + width)
+    found = min(max(math.exp(best), S_MIN), INITIAL_S_MAX)
+    at_found, at_default = penalty(np.array([found, default]))
+    return default if at_default <= at_found else found
+
+
+def fill(known: Mapping[int, float], count: Mapping[int, int]) -> FloatArray:
+    """Four initial stabilities from those that have data: put in order, missing ones filled in, [4].
+
+    known: stability by first rating (1..4), at least one. count: number of items behind each.
+    """
+    s = dict(known)
+    for lower, upper in _PAIRS:
+        if lower in s and upper in s and s[lower] > s[upper]:
+            if count[lower] <= count[upper]:
+                s[lower] = s[upper]
+            else:
+                s[upper] = s[lower]
+    _fill_missing(s)
+    filled = np.clip([s[rating] for rating in range(1, 5)], S_MIN, INITIAL_S_MAX)
+    weights = [float(count.get(rating, 0)) if rating in known else 0.0 for rating in range(1, 5)]
+    return np.clip(np.exp(_isotonic(np.log(filled), weights)), S_MIN, INITIAL_S_MAX)
+
+
+def _fill_missing(s: dict[int, float]) -> None:
+    known = tuple(sorted(s))
+    if len(known) == 1:
+        scale = s[known[0]] / float(DEFAULTS[known[0] - 1])
+        s.update({rating: scale * float(DEFAULTS[rating - 1]) for rating in range(1, 5) if rating not in s})
+        return
+    if known == (1, 4):
+        total = A + B - A * B
+        c, e = A / total, B / total
+        s[2] = s[1] ** c * s[4] ** (1 - c)
+        s[3] = s[1] ** (1 - e) * s[4] ** e
+        return
+    # Three neighbours S1 S2 S3 are tied by S2 = S1^A S3^(1-A), S2 S3 S4 by S3 = S2^(1-B) S4^B.
+    # Each pass fills what one tie gives; two passes reach everything.
+    for _ in range(2):
+        if 3 not in s and 2 in s and 4 in s:
+            s[3] = s[2] ** (1 - B) * s[4] ** B
+        if 2 not in s and 1 in s and 3 in s:
+            s[2] = s[1] ** A * s[3] ** (1 - A)
+        if 2 not in s and 3 in s and 4 in s:
+            s[2] = s[3] ** (1 / (1 - B)) * s[4] ** (1 - 1 / (1 - B))
+        if 3 not in s and 1 in s and 2 in s:
+            s[3] = s[1] ** (1 - 1 / (1 - A)) * s[2] ** (1 / (1 - A))
+        if 1 not in s and 2 in s and 3 in s:
+            s[1] = s[2] ** (1 / A) * s[3] ** (1 - 1 / A)
+        if 4 not in s and 2 in s and 3 in s:
+            s[4] = s[2] ** (1 - 1 / B) * s[3] ** (1 / B)
+
+
+def _isotonic(values: FloatArray, weights: list[float]) -> FloatArray:
+    """Non-decreasing values closest to `values` in the weighted squares (pool adjacent violators).
+
+    What is in order is returned to the last bit. A value of weight 0 yields to its neighbours.
+    """
+    pools: list[tuple[float, float, int]] = []  # mean, weight, length
+    for value, weight in zip(values.tolist(), weights, strict=True):
+        pools.append((value, max(weight, 1e-9), 1))
+        while len(pools) > 1 and pools[-2][0] > pools[-1][0]:
+            (m1, w1, n1), (m2, w2, n2) = pools[-2:]
+            pools[-2:] = [((m1 * w1 + m2 * w2) / (w1 + w2), w1 + w2, n1 + n2)]
+    return np.repeat([mean for mean, _, _ in pools], [length for _, _, length in pools])
+
+
+def pretrain(data: TrainingSet) -> Pretrained | None:
+    """Initial stabilities of a training set, or None when the outlier filter leaves no first review."""
+    found = first_reviews(data)
+    if not found:
+        return None
+    average_recall = float(data.items.label[data.kept].mean())
+    known = {
+        rating: fit_initial_stability(reviews, average_recall, float(DEFAULTS[rating - 1]))
+        for rating, reviews in found.items()
+    }
+    count = {rating: reviews.n_items for rating, reviews in found.items()}
+    n1, n2, n3, n4 = (count.get(rating, 0) for rating in range(1, 5))
+    return Pretrained(
+        initial_stability=fill(known, count),
+        n_items=(n1, n2, n3, n4),
+        fitted=(1 in found, 2 in found, 3 in found, 4 in found),
+    )

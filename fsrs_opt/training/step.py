@@ -1,0 +1,58 @@
+"""The one training step that every stage and both recipes take."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from fsrs_opt.gradients.gradients import Gradients, GradientsParams
+from fsrs_opt.gradients.stepping import step
+from fsrs_opt.model.fsrs6 import FSRS6
+from fsrs_opt.model.parameters import N_INITIAL_STABILITIES
+from fsrs_opt.training.objective import Batch
+
+
+@dataclass(frozen=True)
+class TrainOutput:
+    """loss: the batch's loss before the step; gradients: those that the optimizer got (after replacement)."""
+
+    loss: float
+    gradients: Gradients
+
+
+def without_initial_stability(gradient: Tensor) -> Tensor:
+    """A copy of the gradient of `w` [21] with zeros for w0..w3: the step will not move them."""
+    gradient = gradient.clone()
+    gradient[:N_INITIAL_STABILITIES] = 0
+    return gradient
+
+
+def training_step(
+    model: FSRS6, batch: Batch, optimizer: torch.optim.Optimizer, lr: float | None = None
+) -> TrainOutput:
+    """Loss and gradient of `batch`, w0..w3 frozen if pretrain set them, then one step of the optimizer.
+
+    The gradient is a value: it is taken out, replaced and put back before the optimizer sees it, so
+    that no momentum, weight decay or limit can move a frozen weight by a single bit. An optimizer with
+    a true attribute `wants_fisher` finds the Fisher matrix in the closure's result.
+    """
+    result = batch.evaluate(model.w, fisher=getattr(optimizer, "wants_fisher", False))
+    gradients = Gradients.from_named(model, {"w": result.gradient.to(model.w)})
+    if model.initial_stability_frozen:
+        gradients.grad_replace(model.w, without_initial_stability(gradients.grad(model.w)))
+    seen = Gradients.from_named(model, {"w": gradients.grad(model.w).clone()})
+    step(optimizer, model, GradientsParams.from_grads(gradients, model), lr=lr, closure=lambda: result)
+    model.clip_()
+    return TrainOutput(result.loss, seen)
+
+
+def freeze_initial_stability(model: FSRS6) -> None:
+    """Freeze w0..w3 from now on. What lies outside its allowed range is brought in first, with a warning."""
+    before = model.parameters_array()
+    model.clip_()
+    if (model.parameters_array() != before)[:N_INITIAL_STABILITIES].any():
+        warnings.warn("initial stabilities outside their allowed range were brought into it", stacklevel=2)
+    model.initial_stability_frozen = True
