@@ -1,0 +1,95 @@
+"""The parameters in use: given by hand, or those of each card's own preset."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from fsrs_opt.errors import UsageError
+from fsrs_opt.model import parameters
+from fsrs_opt.model.parameters import DEFAULTS, FloatArray
+
+if TYPE_CHECKING:
+    from fsrs_opt.sources.collection import Collection
+
+DEFAULT_PRESET = 1  # what Anki falls back to for deleted cards and decks whose preset is gone
+
+
+@dataclass(frozen=True)
+class CurrentSet:
+    """One set of parameters in use: where it comes from, the 21 numbers, and which cards it is for.
+
+    cards: bool [n_cards] of the histories. stored: False where a preset holds none (Anki uses the defaults).
+    """
+
+    name: str
+    parameters: FloatArray
+    cards: npt.NDArray[np.bool_]
+    stored: bool
+
+
+def parse(values: Sequence[float], relearning_steps: int = 1) -> FloatArray:
+    """Parameters that a person gave, of FSRS-6, FSRS-5 or FSRS-4.5, as 21 inside their ranges.
+
+    Raises UsageError for another number of values or one that is not finite.
+    """
+    try:
+        return parameters.clip(parameters.convert(values), relearning_steps=relearning_steps, given=True)
+    except ValueError as error:
+        raise UsageError(f"the current parameters cannot be used: {error}") from None
+
+
+def of_presets(
+    collection: Collection, card_id: npt.NDArray[np.int64]
+) -> tuple[tuple[CurrentSet, ...], list[str]]:
+    """What is in use for each of the cards [n_cards], by preset, and sentences about sets that were ignored.
+
+    Empty when no preset that is in use here holds parameters.
+    """
+    messages: list[str] = []
+    sets = []
+    preset_of = preset_of_cards(collection, card_id)
+    for preset_id in np.unique(preset_of).tolist():
+        preset = collection.presets.get(preset_id)
+        name = preset.name if preset is not None else "Default"
+        stored = preset.parameters if preset is not None else ()
+        found = None
+        if stored:
+            try:
+                found = parameters.clip(
+                    parameters.convert(stored), relearning_steps=len(preset.relearning_steps), given=True
+                )
+            except ValueError as error:
+                messages.append(f"The parameters stored in preset “{name}” are ignored: {error}.")
+        in_use = DEFAULTS.copy() if found is None else found
+        sets.append(CurrentSet(name, in_use, preset_of == preset_id, found is not None))
+    if not any(one.stored for one in sets):
+        return (), messages
+    return tuple(sets), messages
+
+
+def preset_of_cards(collection: Collection, card_id: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The preset id of each card, int64 [n_cards]: that of its home deck, Default for deleted cards."""
+    preset = np.full(len(card_id), DEFAULT_PRESET, dtype=np.int64)
+    cards = collection.cards
+    if cards is None or not len(cards) or not len(card_id):
+        return preset
+    by_id = cards.sort_values("card_id")
+    known = by_id["card_id"].to_numpy()
+    place = np.minimum(np.searchsorted(known, card_id), len(known) - 1)
+    there = known[place] == card_id
+    decks, index = np.unique(by_id["deck_id"].to_numpy(), return_inverse=True)
+    of_deck = np.array([_preset_of_deck(collection, deck) for deck in decks.tolist()], dtype=np.int64)
+    preset[there] = of_deck[index[place[there]]]
+    return preset
+
+
+def _preset_of_deck(collection: Collection, deck_id: int) -> int:
+    deck = collection.decks.get(deck_id)
+    if deck is None or deck.preset_id is None or deck.preset_id not in collection.presets:
+        return DEFAULT_PRESET
+    return deck.preset_id

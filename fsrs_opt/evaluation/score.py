@@ -1,0 +1,61 @@
+"""How well parameters predict a training set's own items: the figures that every command prints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from fsrs_opt.evaluation import metrics
+from fsrs_opt.model.batch import WindowedBatch
+from fsrs_opt.model.parameters import FloatArray
+from fsrs_opt.training.data import TrainingSet
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Figures of one set of predictions; None where undefined. Names and weighting as in docs/json.md.
+
+    log_loss and rmse_bins weigh all items alike; the *_recency figures weigh recent items more, as
+    fsrs-rs's `evaluate` does. auc is unweighted.
+    """
+
+    log_loss: float | None
+    rmse_bins: float | None
+    log_loss_recency: float | None
+    rmse_bins_recency: float | None
+    auc: float | None
+
+
+def predict_items(
+    data: TrainingSet, w: FloatArray, *, batch: WindowedBatch | None = None
+) -> npt.NDArray[np.float64]:
+    """Retrievability of each item [n_items] at parameters `w` [21].
+
+    batch: the windowed form of all reviews of `data`, where it is at hand already.
+    """
+    batch = all_reviews(data) if batch is None else batch
+    return batch.retrievability(torch.from_numpy(np.asarray(w, dtype=np.float64)))[data.items.review]
+
+
+def all_reviews(data: TrainingSet, *, device: str = "cpu") -> WindowedBatch:
+    """Every review of the histories, none left away, so that indices are those of the histories."""
+    h = data.histories
+    weight = np.zeros(h.n_reviews)
+    weight[data.items.review] = data.weights
+    return WindowedBatch(offsets=h.offsets, rating=h.rating, delta_t=h.delta_t, weight=weight, device=device)
+
+
+def score(data: TrainingSet, retrievability: npt.NDArray[np.float64]) -> Scores:
+    """The figures of predictions [n_items] for the items of a training set."""
+    chosen = data.items
+    binned = (chosen.delta_t, chosen.long_term_count, chosen.lapses)
+    return Scores(
+        log_loss=metrics.log_loss(chosen.label, retrievability),
+        rmse_bins=metrics.rmse_bins(chosen.label, retrievability, *binned),
+        log_loss_recency=metrics.log_loss(chosen.label, retrievability, data.weights),
+        rmse_bins_recency=metrics.rmse_bins(chosen.label, retrievability, *binned, data.weights),
+        auc=metrics.auc(chosen.label, retrievability),
+    )
