@@ -56,12 +56,13 @@ def of_presets(
     for preset_id in np.unique(preset_of).tolist():
         preset = collection.presets.get(preset_id)
         name = preset.name if preset is not None else "Default"
-        stored = preset.parameters if preset is not None else ()
         found = None
-        if stored:
+        if preset is not None and preset.parameters:
             try:
                 found = parameters.clip(
-                    parameters.convert(stored), relearning_steps=len(preset.relearning_steps), given=True
+                    parameters.convert(preset.parameters),
+                    relearning_steps=len(preset.relearning_steps),
+                    given=True,
                 )
             except ValueError as error:
                 messages.append(f"The parameters stored in preset “{name}” are ignored: {error}.")
