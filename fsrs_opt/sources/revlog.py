@@ -66,7 +66,8 @@ def read_cards(database: Database) -> pd.DataFrame:
 def _read(database: Database, table: str, dtypes: dict[str, Any]) -> Columns:
     try:
         return _read_arrow(database, table, dtypes)
-    except (adbc_driver_manager.Error, _OddValuesError):
+    except (adbc_driver_manager.Error, pa.ArrowException, OSError, _OddValuesError):
+        # Arrow reports late surprises as OSError; a file that is truly bad fails again, in SQLite's own words.
         return _read_cast(database, table, dtypes)
 
 
