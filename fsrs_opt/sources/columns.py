@@ -24,6 +24,7 @@ _KIND_OF_STATE: Final = np.array(
 _UNKNOWN_KIND: Final = 127
 _CANONICAL_INTEGER: Final = r"(?:0|-?[1-9][0-9]{0,17})"  # fits int64, and has no other spelling
 _DAY_MS: Final = 86_400_000
+_DAY_ZERO_MS: Final = 946_684_800_000  # made-up times count from 2000-01-01, so that they read as times
 _HOUR_MS: Final = 3_600_000
 
 Raw = Mapping[str, RawColumn]
@@ -153,5 +154,5 @@ def _research_days(raw: Raw, card_id: Int64, notes: list[str]) -> tuple[Int64, I
     new_day[1:] = day[by_day[1:]] != day[by_day[:-1]]
     within = position - np.maximum.accumulate(np.where(new_day, position, 0))
     review_time = np.empty(len(day), dtype=np.int64)
-    review_time[by_day] = day[by_day] * _DAY_MS + _HOUR_MS + within
+    review_time[by_day] = _DAY_ZERO_MS + day[by_day] * _DAY_MS + _HOUR_MS + within
     return day, review_time

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from pathlib import Path
 from typing import Final
 
@@ -37,7 +38,7 @@ def detect(path: Path) -> str:
         return "zip"
     if head.startswith(PARQUET_MAGIC):
         return "parquet"
-    text = head.startswith(UTF16_MARKS) or b"\0" not in head
+    text = head.startswith(UTF16_MARKS) or b"\0" not in head or _starts_with_a_header(head)
     suffix = path.suffix.lower()
     if text and suffix not in _PACKAGE_SUFFIXES and suffix not in _DATABASE_SUFFIXES:
         return "text"
@@ -72,3 +73,14 @@ def reason(error: Exception) -> str:
 def _looks_like_a_table(head: bytes) -> bool:
     first_line = head.split(b"\n", 1)[0].replace(b"\0", b"")
     return any(separator in first_line for separator in b",;\t")
+
+
+def _starts_with_a_header(head: bytes) -> bool:
+    """Plain column names in the first line: a table, even if some field further on holds a NUL."""
+    first_line = head.removeprefix(codecs.BOM_UTF8).lstrip().splitlines()[:1]
+    return (
+        bool(first_line)
+        and _looks_like_a_table(first_line[0])
+        and first_line[0].isascii()
+        and all(byte >= 32 or byte == 9 for byte in first_line[0])
+    )

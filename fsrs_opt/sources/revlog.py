@@ -67,7 +67,7 @@ def _read(database: Database, table: str, dtypes: dict[str, Any]) -> Columns:
     try:
         return _read_arrow(database, table, dtypes)
     except (adbc_driver_manager.Error, pa.ArrowException, OSError, _OddValuesError):
-        # Arrow reports late surprises as OSError; a file that is truly bad fails again, in SQLite's own words.
+        # Arrow reports late surprises as OSError; a file that is truly bad fails again, in SQLite's words.
         return _read_cast(database, table, dtypes)
 
 

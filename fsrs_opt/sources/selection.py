@@ -60,7 +60,7 @@ def select(
 
 
 def _deck_ids(collection: Collection, deck: str | int) -> list[int]:
-    if isinstance(deck, int):
+    if not isinstance(deck, str):
         if deck not in collection.decks:
             raise UsageError(f"There is no deck with the id {deck}.")
         return [deck]
@@ -76,7 +76,7 @@ def _deck_ids(collection: Collection, deck: str | int) -> list[int]:
 
 
 def _preset_ids(collection: Collection, preset: str | int) -> list[int]:
-    if isinstance(preset, int):
+    if not isinstance(preset, str):
         if preset not in collection.presets:
             raise UsageError(f"There is no preset with the id {preset}.")
         return [preset]

@@ -97,9 +97,9 @@ class _Layout:
 def _read_csv(path: Path, columns: str) -> Table:
     with _csv_errors(path):
         layout = _layout(path)
-        form = _form(path, layout.names)
-        wanted = _wanted(form, layout.names, columns)
-        raw, row_of = _csv_columns(path, layout, wanted)
+    form = _form(path, layout.names)
+    with _csv_errors(path, layout.header_lines):
+        raw, row_of = _csv_columns(path, layout, _wanted(form, layout.names, columns))
     try:
         result, notes = to_log(form, raw, columns)
     except BadValueError as error:
@@ -190,18 +190,16 @@ def _line_of(path: Path, layout: _Layout, row: int) -> int:
 
 
 @contextmanager
-def _csv_errors(path: Path) -> Iterator[None]:
+def _csv_errors(path: Path, header_lines: int = 0) -> Iterator[None]:
     try:
         yield
-    except SourceError:
-        raise
     except (csv.Error, ValueError, OverflowError, OSError) as error:
-        raise SourceError(f"{path} is no readable CSV file: {_parser_words(reason(error))}.") from None
-
-
-def _parser_words(message: str) -> str:
-    """pandas' words without the name of the part that found it, which tells a user nothing."""
-    return re.sub(r"^.*C error: ", "", message)
+        what = re.sub(r"^.*C error: ", "", reason(error))
+        if quote := re.fullmatch(r"EOF inside string starting at row (\d+)", what):
+            what = f"a quote that opens in line {header_lines + int(quote[1]) + 1} is never closed"
+        if short := re.fullmatch(r"Too many columns specified: expected (\d+) and found (\d+)", what):
+            what = f"the first line names {short[1]} columns, but the lines after it have {short[2]} fields"
+        raise SourceError(f"{path} is no readable CSV file: {what}.") from None
 
 
 # Parquet

@@ -28,9 +28,9 @@ def to_milliseconds(column: RawColumn, name: str, notes: list[str], *, any_time:
     blank = blanks(column)
     if blank.any():
         raise BadValueError(int(np.argmax(blank)), name, "the time is blank")
-    values = numbers(column)
-    if len(values) and np.isnan(values[0]):
+    if np.isnan(numbers(column.iloc[:1])).any():
         return _from_text(column, name, notes)
+    values = numbers(column)
     bad = np.isnan(values)
     if bad.any():
         row = int(np.argmax(bad))
