@@ -13,7 +13,6 @@ from fsrs_opt.cli.interrupts import Stopped
 from fsrs_opt.errors import FsrsOptError, Interrupted, UsageError
 
 FAILED, USAGE, INTERRUPTED = 1, 2, 130
-BROKEN_PIPE = 141  # what a shell reports of a program whose reader went away
 DEBUG = "FSRS_OPT_DEBUG"
 
 
@@ -28,7 +27,7 @@ def exit_code_of(error: BaseException) -> int:
         return error.exit_code
     if isinstance(error, BrokenPipeError):
         _let_go_of_stdout()
-        return BROKEN_PIPE
+        return FAILED  # as click does; nobody is there to be told
     if isinstance(error, Stopped | Interrupted | KeyboardInterrupt | click.Abort):
         click.echo("Interrupted.", err=True)
         return error.exit_code if isinstance(error, Stopped) else INTERRUPTED

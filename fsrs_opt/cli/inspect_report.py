@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 from rich.text import Text
 
-from fsrs_opt.cli import output, words
+from fsrs_opt.cli import output, rows_report, words
 from fsrs_opt.commands.as_json import FSRS_VERSION
 from fsrs_opt.commands.inspect_file import Inspection
 
@@ -67,8 +67,9 @@ def _decks(console: Console, seen: Inspection) -> None:
     if len(shown) < len(seen.decks):
         output.sentence(
             console,
-            f"  and {len(seen.decks) - len(shown):,} decks with fewer reviews; --json lists all.",
+            f"and {len(seen.decks) - len(shown):,} decks with fewer reviews; --json lists all.",
             "dim",
+            indent=2,
         )
 
 
@@ -139,19 +140,5 @@ def _kinds(console: Console, seen: Inspection) -> None:
 
 
 def _training(console: Console, seen: Inspection) -> None:
-    past = seen.histories
-    output.heading(console, "What optimize would use")
-    facts = [
-        ("items", f"{seen.items:,} reviews on a later day than the one before, to be predicted"),
-        (
-            "reviews",
-            f"{past.n_reviews:,} of {past.rows:,} rows, of {past.n_cards:,} of {past.cards_in_log:,} cards",
-        ),
-        ("fitted", words.RUNG[seen.rung]),
-    ]
-    facts += [
-        ("left out", f"{count:,} rows {words.LEFT_OUT.get(reason, reason)}")
-        for reason, count in past.left_out.items()
-        if count
-    ]
-    output.facts(console, facts)
+    rows_report.what_was_read(console, seen.histories, seen.items, title="What optimize would use")
+    output.facts(console, [("fitted", words.RUNG[seen.rung])])

@@ -102,7 +102,7 @@ def optimize(
 
         collection = read(path, timezone=timezone, day_start=day_start)
         read_at = time.perf_counter()
-        bar.doing("preparing")
+        bar.doing("loading torch")
         from fsrs_opt.commands.optimize import optimize as run
 
         result = run(

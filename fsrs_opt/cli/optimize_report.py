@@ -6,7 +6,7 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from fsrs_opt.cli import output, words
+from fsrs_opt.cli import output, rows_report, words
 from fsrs_opt.commands.as_json import metric_notes
 from fsrs_opt.commands.optimize import Optimized
 from fsrs_opt.commands.paste import paste_line
@@ -28,7 +28,7 @@ def full(result: Optimized) -> None:
             ("days", words.of_day(result.collection)),
         ],
     )
-    _rows(console, result)
+    rows_report.what_was_read(console, result.histories, len(result.data))
     _stages(console, result)
     _parameters(console, result)
     _scores(console, result)
@@ -44,30 +44,12 @@ def short(result: Optimized) -> None:
     _verdict(output.stdout(), result)
 
 
-def _rows(console: Console, result: Optimized) -> None:
-    past = result.histories
-    output.heading(console, "What was read")
-    table = output.columns("", "rows", numbers=["rows"])
-    table.show_header = False
-    table.add_row("  rows in the review log", f"{past.rows:,}")
-    for reason, count in past.left_out.items():
-        if count:
-            table.add_row(f"    left out: {words.LEFT_OUT.get(reason, reason)}", f"- {count:,}")
-    table.add_row("  reviews used", f"= {past.n_reviews:,}")
-    same_day = past.n_reviews - past.n_cards - len(result.data)
-    table.add_row("    a card's first review", f"{past.n_cards:,}")
-    table.add_row("    again on the same day", f"{same_day:,}")
-    table.add_row(
-        "    on a later day: these are predicted (items)", Text(f"{len(result.data):,}", style="bold")
-    )
-    gone = sum(past.cards_left_out.values())
-    left = f" ({gone:,} left out)" if gone else ""
-    table.add_row(f"  cards used, of {past.cards_in_log:,} with reviews{left}", f"{past.n_cards:,}")
-    output.show(console, table)
-
-
 def _stages(console: Console, result: Optimized) -> None:
-    output.heading(console, "Training", f"recipe {result.fit.recipe}; fitted: {words.RUNG[result.fit.rung]}")
+    output.heading(
+        console,
+        "Training",
+        f"recipe {result.fit.recipe}; fitted: {words.RUNG[result.fit.rung]}",
+    )
     if not result.fit.stages:
         console.print("  no stage was run")
         return
@@ -100,9 +82,10 @@ def _parameters(console: Console, result: Optimized) -> None:
         names = ", ".join(f"“{one.name}”" for one in result.current)
         output.sentence(
             console,
-            f"  Current: “{DIFFERS}” where presets hold different numbers ({names});"
+            f"Current: “{DIFFERS}” where presets hold different numbers ({names});"
             " fsrs-opt inspect shows each.",
             "dim",
+            indent=2,
         )
 
 
@@ -119,7 +102,7 @@ def _scores(console: Console, result: Optimized) -> None:
     who = {"default": "default", "current": "current", "new": "new"}
     if len(result.current) > 1:
         who["current"] = "current\n(per preset)"
-    elif result.current and result.current[0].name == "given":
+    elif result.current and result.current[0].given:
         who["current"] = "current\n(given)"
     table = output.columns("", *who.values(), "", numbers=list(who.values()))
     for name, label, hint in (
@@ -137,12 +120,13 @@ def _scores(console: Console, result: Optimized) -> None:
     output.show(console, table)
     output.sentence(
         console,
-        "  In-sample: measured on the same items that the new parameters were fitted to,"
+        "In-sample: measured on the same items that the new parameters were fitted to,"
         " which flatters them a little.",
         "dim",
+        indent=2,
     )
     for column, why in metric_notes(result).items():
-        output.sentence(console, f"  {NONE} ({column}): {why}.", "dim")
+        output.sentence(console, f"{NONE} ({column}): {why}.", "dim", indent=2)
 
 
 def _figure(scores: Scores | None, name: str) -> str:
@@ -155,7 +139,7 @@ def _verdict(console: Console, result: Optimized) -> None:
     output.sentence(console, result.verdict.sentence, "bold green" if change else "bold yellow")
     if change:
         where = "the presets" if len(result.current) > 1 else "your preset"
-        if result.current and result.current[0].name == "given":
+        if result.current and result.current[0].given:
             where = "your preset"
         console.print()
         output.sentence(console, f"Paste this line into {where} (Deck options > FSRS parameters):", "dim")

@@ -9,10 +9,12 @@ import os
 from collections.abc import Iterable, Sequence
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-NARROWEST = 80
+NARROWEST, NARROWEST_TERMINAL = 80, 60
+"""Columns below which numbers would be cut: there the terminal may break our lines instead."""
 
 
 class _Console(Console):
@@ -24,8 +26,7 @@ class _Console(Console):
 def stdout() -> Console:
     """The console of a report. Without a terminal: 80 columns unless COLUMNS says more, and no styles."""
     console = _Console(highlight=False, markup=False, emoji=False)
-    if console.width < NARROWEST and not console.is_terminal:
-        console.width = NARROWEST
+    console.width = max(console.width, NARROWEST_TERMINAL if console.is_terminal else NARROWEST)
     return console
 
 
@@ -50,9 +51,13 @@ def heading(console: Console, title: str, hint: str = "") -> None:
     console.print(Text.assemble((title, "bold"), (f"  {hint}" if hint else "", "dim")))
 
 
-def sentence(console: Console, text: str, style: str = "") -> None:
+def sentence(console: Console, text: str, style: str = "", *, indent: int = 0) -> None:
     """A sentence, wrapped at words on a terminal and left on one line elsewhere."""
-    console.print(Text(plain(text), style=style), soft_wrap=not console.is_terminal)
+    words = Text(plain(text), style=style)
+    if console.is_terminal:
+        console.print(Padding(words, (0, 0, 0, indent), expand=False))
+    else:
+        console.print(Text(" " * indent) + words, soft_wrap=True)
 
 
 def bullets(console: Console, sentences: Iterable[str]) -> None:

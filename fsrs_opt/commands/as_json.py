@@ -45,6 +45,7 @@ def optimized(result: Optimized) -> Json:
         "current_parameters": [
             {
                 "name": one.name,
+                "given": one.given,
                 "stored": one.stored,
                 "cards": int(one.cards.sum()),
                 "parameters": one.parameters.tolist(),

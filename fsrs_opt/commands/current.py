@@ -24,12 +24,14 @@ class CurrentSet:
     """One set of parameters in use: where it comes from, the 21 numbers, and which cards it is for.
 
     cards: bool [n_cards] of the histories. stored: False where a preset holds none (Anki uses the defaults).
+    given: by hand, not by a preset.
     """
 
     name: str
     parameters: FloatArray
     cards: npt.NDArray[np.bool_]
     stored: bool
+    given: bool = False
 
 
 def parse(values: Sequence[float], relearning_steps: int = 1) -> FloatArray:

@@ -100,7 +100,7 @@ def optimize(
     messages += said
     in_use: tuple[CurrentSet, ...]
     if given is not None:
-        in_use = (CurrentSet("given", given, np.ones(past.n_cards, dtype=bool), stored=True),)
+        in_use = (CurrentSet("given", given, np.ones(past.n_cards, dtype=bool), stored=True, given=True),)
     else:
         in_use, said = current_parameters.of_presets(collection, past.card_id)
         messages += said
