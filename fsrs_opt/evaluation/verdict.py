@@ -1,37 +1,20 @@
-"""Keep or change: decided on held-out reviews, with an interval that knows that a card's reviews hang together."""
+"""Keep or change: decided on held-out reviews, with an interval that knows that a card's reviews hang
+together."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
 
-@dataclass(frozen=True)
-class PairedDifference:
-    """Mean of (log loss of A - log loss of B) over the same held-out items, in nats: positive when B is better.
+from fsrs_opt.evaluation.advice import MIN_CARDS, MIN_HELD_OUT, MIN_OF_EACH_OUTCOME, advice
+from fsrs_opt.evaluation.paired import SURPRISES_PER_NAT, PairedDifference, paired_difference
+from fsrs_opt.evaluation.time_series import TimeSeries
+from fsrs_opt.evaluation.workload import Workload
 
-    low, high: 95 % interval, clustered by card. standard_error: of the mean. n_items, n_cards: behind it.
-    """
-
-    mean: float
-    low: float
-    high: float
-    standard_error: float
-    n_items: int
-    n_cards: int
-
-
-@dataclass(frozen=True)
-class Workload:
-    """Reviews a day that today's memory states ask for at the desired retention, under each set: an estimate.
-
-    current, new: sum over the cards of 1 / interval. cards: how many cards. desired_retention: the mean of
-    what their presets ask for.
-    """
-
-    current: float
-    new: float
-    cards: int
-    desired_retention: float
+FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -39,8 +22,8 @@ class Verdict:
     """decision: "change", "keep" or "not enough data"; sentence: the same for a reader.
 
     basis: "held-out", or "in-sample" where no splits were made. against: what the new parameters are compared
-    with, "current" or "default". gain: log loss of `against` less that of new, held-out. gain_over_constant: log
-    loss of the constant baseline less that of new. Both None without held-out items.
+    with, "current" or "default". gain: log loss of `against` less that of new, held-out. gain_over_constant:
+    log loss of the constant baseline less that of new. Both None without held-out items.
     fewer_surprises, fewer_surprises_low, fewer_surprises_high: `gain` in bits per 1,000 reviews (1 bit: the
     surprise of a coin toss), with its 95 % interval. workload: None without cards to schedule.
     advice: sentences on which data would help, may be empty.
@@ -50,10 +33,141 @@ class Verdict:
     sentence: str
     basis: str
     against: str
-    gain: PairedDifference | None
-    gain_over_constant: PairedDifference | None
-    fewer_surprises: float | None
-    fewer_surprises_low: float | None
-    fewer_surprises_high: float | None
-    workload: Workload | None
-    advice: tuple[str, ...]
+    gain: PairedDifference | None = None
+    gain_over_constant: PairedDifference | None = None
+    fewer_surprises: float | None = None
+    fewer_surprises_low: float | None = None
+    fewer_surprises_high: float | None = None
+    workload: Workload | None = None
+    advice: tuple[str, ...] = ()
+
+
+def held_out_verdict(
+    series: TimeSeries,
+    *,
+    rung: str,
+    in_sample_gain: float | None,
+    workload: Workload | None = None,
+    n_items: int,
+    data_share: FloatArray | None = None,
+) -> Verdict:
+    """What to do, decided on the held-out items.
+
+    rung: of the fit to all items. in_sample_gain: recency-weighted log loss of the parameters in use less
+    that of the new ones on all items; the new ones must lower that too. n_items: all items. data_share: of
+    each parameter [21], percent, for the advice. The rules: docs/evaluation.md.
+    """
+    against = "current" if "current" in series.predictions else "default"
+    yours = "your current parameters" if against == "current" else "the defaults"
+    gain = over_constant = None
+    if series.n_held_out:
+        new = series.predictions["new"]
+        gain = paired_difference(series.label, series.predictions[against], new, series.card)
+        over_constant = paired_difference(series.label, series.predictions["constant"], new, series.card)
+
+    if rung == "defaults" or gain is None or over_constant is None or not _enough(series, gain):
+        decision = "not enough data"
+        sentence = f"Not enough data: {_how_little(series, n_items)}; keep {yours} and study on."
+    elif gain.low > 0 and over_constant.low > 0 and in_sample_gain is not None and in_sample_gain > 0:
+        decision = "change"
+        sentence = (
+            f"Change: on reviews that they had not seen, the new parameters predict better than {yours}:"
+            f" of 1,000 reviews, expect about {_fewer(gain.mean)} ({_between(gain)})."
+        )
+    else:
+        decision = "keep"
+        sentence = f"Keep {yours}: {_why_keep(gain, over_constant)}."
+    if decision == "change" and workload is not None:
+        sentence += " " + workload.sentence()
+    bits = SURPRISES_PER_NAT
+    return Verdict(
+        decision=decision,
+        sentence=sentence,
+        basis="held-out",
+        against=against,
+        gain=gain,
+        gain_over_constant=over_constant,
+        fewer_surprises=None if gain is None else gain.mean * bits,
+        fewer_surprises_low=None if gain is None or math.isinf(gain.low) else gain.low * bits,
+        fewer_surprises_high=None if gain is None or math.isinf(gain.high) else gain.high * bits,
+        workload=workload,
+        advice=tuple(
+            advice(decision, gain, n_items=n_items, n_held_out=series.n_held_out, data_share=data_share)
+        ),
+    )
+
+
+def in_sample_verdict(*, rung: str, in_sample_gain: float | None, in_use: bool, n_items: int) -> Verdict:
+    """What to do where no splits were made: the new parameters must lower the log loss on the items that they
+    were fitted to, which is a weaker test. Arguments as of `held_out_verdict`; in_use: there are current
+    ones."""
+    against, yours = ("current", "your current parameters") if in_use else ("default", "the defaults")
+    if rung == "defaults":
+        decision = "not enough data"
+        sentence = f"Not enough data: {n_items:,} items; keep {yours} and study on."
+    elif in_sample_gain is None or in_sample_gain <= 0:
+        decision = "keep"
+        sentence = f"Keep {yours}: the new ones do not predict your reviews better."
+    else:
+        decision = "change"
+        sentence = (
+            f"Change: the new parameters predict your reviews better than {yours} (log loss lower by"
+            f" {in_sample_gain:.4f}, in-sample; held-out reviews were not looked at)."
+        )
+    return Verdict(decision, sentence, "in-sample", against)
+
+
+def _enough(series: TimeSeries, gain: PairedDifference) -> bool:
+    recalled = int(np.count_nonzero(series.label))
+    rarer = min(recalled, series.n_held_out - recalled)
+    return gain.n_items >= MIN_HELD_OUT and gain.n_cards >= MIN_CARDS and rarer >= MIN_OF_EACH_OUTCOME
+
+
+def _how_little(series: TimeSeries, n_items: int) -> str:
+    if series.n_held_out < MIN_HELD_OUT:
+        return f"{n_items:,} items leave {series.n_held_out} held-out reviews ({MIN_HELD_OUT} are needed)"
+    n_cards = len(np.unique(series.card))
+    if n_cards < MIN_CARDS:
+        return f"the held-out reviews are of {n_cards} cards ({MIN_CARDS} are needed)"
+    recalled = int(np.count_nonzero(series.label))
+    forgotten = series.n_held_out - recalled
+    rarer, what = min((forgotten, "forgotten"), (recalled, "recalled"))
+    return (
+        f"only {rarer} of the {series.n_held_out:,} held-out reviews were {what}"
+        f" ({MIN_OF_EACH_OUTCOME} are needed)"
+    )
+
+
+def _why_keep(gain: PairedDifference, over_constant: PairedDifference) -> str:
+    if gain.low > 0 and over_constant.low <= 0:
+        return (
+            "on reviews that they had not seen, the new ones predict no better than your average recall does,"
+            " so that nothing in your reviews speaks for them"
+        )
+    if gain.low > 0:
+        return "the new ones do not predict the reviews better that they were fitted to"
+    if gain.high < 0:
+        return (
+            "on reviews that they had not seen, the new ones predict worse"
+            f" ({_between(gain)} in 1,000 reviews)"
+        )
+    return (
+        "on reviews that they had not seen, the new ones are not clearly better"
+        f" ({_between(gain)} in 1,000 reviews)"
+    )
+
+
+def _fewer(nats: float) -> str:
+    bits = nats * SURPRISES_PER_NAT
+    return f"{abs(bits):.{0 if abs(bits) >= 10 else 1}f} {'fewer' if bits >= 0 else 'more'} surprises"
+
+
+def _between(gain: PairedDifference) -> str:
+    """The interval in words, e.g. "2.1 to 5.0 fewer"."""
+    low, high = gain.low * SURPRISES_PER_NAT, gain.high * SURPRISES_PER_NAT
+    digits = 0 if min(abs(low), abs(high)) >= 10 else 1
+    if low >= 0:
+        return f"{low:.{digits}f} to {high:.{digits}f} fewer"
+    if high <= 0:
+        return f"{-high:.{digits}f} to {-low:.{digits}f} more surprises"
+    return f"between {-low:.{digits}f} more and {high:.{digits}f} fewer surprises"
