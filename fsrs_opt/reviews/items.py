@@ -81,7 +81,7 @@ def select(items: Items, which: slice | Array) -> Items:
 
 
 def recency_weights(n: int) -> npt.NDArray[np.float64]:
-    """Weights of n items in time order, float64 [n]: from 0.25 for the oldest to 1 for the newest (fsrs-rs)."""
+    """Weights of n items in time order, float64 [n]: 0.25 for the oldest to 1 for the newest (fsrs-rs)."""
     weights: npt.NDArray[np.float64] = 0.25 + 0.75 * (np.arange(n) / max(1, n - 1)) ** 3
     return weights
 
@@ -89,8 +89,8 @@ def recency_weights(n: int) -> npt.NDArray[np.float64]:
 def outlier_mask(items: Items) -> npt.NDArray[np.bool_]:
     """Which items training keeps, bool [n_items] (fsrs-rs's filter).
 
-    Judged on the items with a long-term count of 1, grouped by first rating and delta_t: the rarest delays go,
-    and among the rest the groups that are small or long. What goes is a pair (first rating, first long-term
+    Judged on the items with a long-term count of 1, grouped by first rating and delta_t: the rarest delays
+    go, and of the rest the groups that are small or long. What goes is a pair (first rating, first long-term
     delta_t), with all items of its cards, the later ones too.
     """
     kept = np.ones(len(items), dtype=bool)
