@@ -8,11 +8,11 @@ namespace {
 constexpr int kColumns = 18;
 constexpr int kTile = 3;
 constexpr int kTiles = kColumns / kTile;
-constexpr int kBuffer = 16;  // steps gathered before their outer products are summed
+constexpr int kBuffer = 24;  // registers gathered before their outer products are summed
 
-struct Rows {  // scaled derivatives of R of kBuffer steps, and the scaled residuals that make the gradient of them
-    Lanes column[kColumns][kBuffer];
-    Lanes residual[kBuffer];
+struct Rows {  // scaled derivatives of R, and the scaled residuals that make the gradient of them
+    VFloat column[kColumns][kBuffer + 1];  // + 1: columns should not all fall into the same sets of the cache
+    VFloat residual[kBuffer];
 };
 
 struct Products {  // float32 sums per lane of a register
@@ -21,12 +21,11 @@ struct Products {  // float32 sums per lane of a register
 };
 
 // products += rows^T rows, upper triangle by tiles that stay in registers.
-void add_products(const Rows &rows, int steps, Products &products) {
-    const int n = steps * kUnroll;
+void add_products(const Rows &rows, int n, Products &products) {
     VFloat(*tile)[kTile][kTile] = products.tile;
-    const VFloat *residual = rows.residual[0].v;
+    const VFloat *residual = rows.residual;
     for (int i = 0; i < kTiles; ++i) {
-        const VFloat *a0 = rows.column[3 * i][0].v, *a1 = rows.column[3 * i + 1][0].v, *a2 = rows.column[3 * i + 2][0].v;
+        const VFloat *a0 = rows.column[3 * i], *a1 = rows.column[3 * i + 1], *a2 = rows.column[3 * i + 2];
         VFloat *t = products.residual + 3 * i;
         VFloat r0 = t[0], r1 = t[1], r2 = t[2];
         for (int k = 0; k < n; ++k) {
@@ -36,8 +35,8 @@ void add_products(const Rows &rows, int steps, Products &products) {
         }
         t[0] = r0, t[1] = r1, t[2] = r2;
         for (int j = i; j < kTiles; ++j, ++tile) {
-            const VFloat *b0 = rows.column[3 * j][0].v, *b1 = rows.column[3 * j + 1][0].v,
-                         *b2 = rows.column[3 * j + 2][0].v;
+            const VFloat *b0 = rows.column[3 * j], *b1 = rows.column[3 * j + 1],
+                         *b2 = rows.column[3 * j + 2];
             VFloat(&s)[kTile][kTile] = *tile;
             VFloat s00 = s[0][0], s01 = s[0][1], s02 = s[0][2], s10 = s[1][0], s11 = s[1][1], s12 = s[1][2],
                    s20 = s[2][0], s21 = s[2][1], s22 = s[2][2];
@@ -55,43 +54,56 @@ void add_products(const Rows &rows, int steps, Products &products) {
     }
 }
 
-// Derivatives of the clamped state with respect to the 18 columns; D depends on w4..w7 only.
+// Derivatives of the state, not yet clamped, with respect to the 18 columns; D depends on w4..w7 only.
 struct Tangent {
-    Lanes S[kColumns], D[4];
+    Lanes<1> S[kColumns], D[4];
 };
 
 FSRS_INLINE Tangent first_tangent(const Constants &c, int rating) {
     Tangent t{};
-    t.S[0] = all(1.0f);
-    t.D[0] = all(float(c.first_difficulty_w4[rating - 1]));
-    t.D[1] = all(float(c.first_difficulty_w5[rating - 1]));
+    t.S[0] = all<1>(1.0f);
+    t.D[0] = all<1>(float(c.first_difficulty_w4[rating - 1]));
+    t.D[1] = all<1>(float(c.first_difficulty_w5[rating - 1]));
     return t;
 }
 
-// Column of parameter k (4..20); p.S must already hold the way through 1 - R.
-FSRS_INLINE void advance_tangent(const Constants &c, const Partials &p, Mask inside_S, Mask inside_D, Tangent &t) {
-    Lanes direct[kColumns] = {};
-    direct[8 - 3] = p.w8, direct[9 - 3] = p.w9, direct[10 - 3] = p.w10;
-    direct[11 - 3] = p.log_w11 * (1.0f / c.w[11]);
-    direct[12 - 3] = p.w12, direct[13 - 3] = p.w13, direct[14 - 3] = p.w14, direct[15 - 3] = p.w15;
-    direct[16 - 3] = p.w16;
-    direct[17 - 3] = fma(p.w17_w18, c.w[18], p.w17_rating);
-    direct[18 - 3] = p.w17_w18 * c.w[17];
-    direct[19 - 3] = p.w19;
-    direct[20 - 3] = p.forgotten * p.recall * p.forgotten_w20;
-    t.S[0] = keep(inside_S, t.S[0] * p.S);
-    for (int k = 0; k < 4; ++k) t.S[1 + k] = keep(inside_S, fma(t.S[1 + k], p.S, t.D[k] * p.D));
-    for (int k = 5; k < kColumns; ++k) t.S[k] = keep(inside_S, fma(t.S[k], p.S, direct[k]));
-    t.D[0] = keep(inside_D, fma(t.D[0], p.difficulty_D, all(c.w[7])));
-    t.D[1] = keep(inside_D, fma(t.D[1], p.difficulty_D, c.w[7] * float(c.difficulty_easy_w5)));
-    t.D[2] = keep(inside_D, fma(t.D[2], p.difficulty_D, p.w6));
-    t.D[3] = keep(inside_D, fma(t.D[3], p.difficulty_D, p.w7));
+// Writes this review's scaled dR/dw and moves the tangent over the review: dS'/dw = dS'/dS dS/dw + dS'/dD dD/dw + direct.
+// Its own function, with the partials in memory: inlined, they crowd each other out of the registers.
+__attribute__((noinline)) void advance_tangent(const Constants &c, const Partials<1> &p, Lanes<1> scale, Tangent &t,
+                                               Rows &rows, int row) {
+    const Lanes<1> by_R = -scale * p.recall, by_S = by_R * p.forgotten_S;
+    const Lanes<1> onward = fma(p.forgotten * p.recall, p.forgotten_S, p.S);  // the way through 1 - R included
+    auto move = [&](int column, Lanes<1> direct) {
+        rows.column[column][row] = (by_S * t.S[column]).v[0];
+        t.S[column] = fma(t.S[column], onward, direct);
+    };
+    move(0, all<1>(0.0f));
+    for (int k = 0; k < 4; ++k) move(1 + k, t.D[k] * p.D);
+    move(8 - 3, p.w8);
+    move(9 - 3, p.w9);
+    move(10 - 3, p.w10);
+    move(11 - 3, p.log_w11 * (1.0f / c.w[11]));
+    move(12 - 3, p.w12);
+    move(13 - 3, p.w13);
+    move(14 - 3, p.w14);
+    move(15 - 3, p.w15);
+    move(16 - 3, p.w16);
+    move(17 - 3, fma(p.w17_w18, c.w[18], p.w17_rating));
+    move(18 - 3, p.w17_w18 * c.w[17]);
+    move(19 - 3, p.w19);
+    move(20 - 3, p.forgotten * p.recall * p.forgotten_w20);
+    rows.column[20 - 3][row] += (by_R * p.forgotten_w20).v[0];
+    t.D[0] = fma(t.D[0], p.difficulty_D, all<1>(c.w[7]));
+    t.D[1] = fma(t.D[1], p.difficulty_D, c.w[7] * float(c.difficulty_easy_w5));
+    t.D[2] = fma(t.D[2], p.difficulty_D, p.w6);
+    t.D[3] = fma(t.D[3], p.difficulty_D, p.w7);
 }
 
 struct FisherWork {
     Rows rows;
     Products products;
     Tangent tangent;
+    float traces[];
 };
 
 void fisher_block(const Packed &packed, size_t begin, size_t end, const Constants &c, void *workspace, double *sums) {
@@ -99,37 +111,37 @@ void fisher_block(const Packed &packed, size_t begin, size_t end, const Constant
     Rows &rows = work.rows;
     Tangent &t = work.tangent;
     work.products = Products{};
-    Kahan total;
+    Kahan<1> total;
     const int rating = packed.groups[begin].first_rating;
     int filled = 0;
-    for_each_strip(packed, begin, end, [&](const Group &, size_t, int, int steps, const float *slots) {
-        Lanes stability = all(c.first_stability[rating - 1]);
-        Lanes difficulty = all(c.first_difficulty[rating - 1]);
+    auto onward = [&](int steps, const float *slots, const float *trace) {
         t = first_tangent(c, rating);
-        for (int step = 0; step < steps; ++step) {
-            Review r = review(slot_of(slots, step));
-            Trace x;
-            advance(c, r, x, stability, difficulty);
-            Loss l = loss(c, r, x);
+        for (int step = 0; step < steps; ++step, trace += kTraceRows * kStrip) {
+            const Review<1> r = review<1>(slot_of(slots, step));
+            const Trace<1> x = load_trace(trace);
+            const Loss<1> l = loss(c, r, x);
             total.add(l.value);
-            Partials p = partials(c, r, x);
+            const Partials<1> p = partials(c, r, x);
+
+            // the clamp of the state before this review
+            if (!everywhere(p.stability_inside))
+                for (Lanes<1> &s : t.S) s = keep(p.stability_inside, s);
+            for (Lanes<1> &d : t.D) d = keep(p.difficulty_inside, d);
 
             // root of weight / (R (1 - R)), and the residual d loss / dR over it
-            Lanes scale = keep(l.inside, sqrt(r.weight / (p.recall * max(x.forgotten, kRMin))));
-            rows.residual[filled] = scale * select(r.again, p.recall, -x.forgotten);
-            Lanes by_R = -scale * p.recall;
-            Lanes by_S = by_R * p.forgotten_S;
-            for (int k = 0; k < kColumns - 1; ++k) rows.column[k][filled] = by_S * t.S[k];
-            rows.column[kColumns - 1][filled] = fma(by_S, t.S[kColumns - 1], by_R * p.forgotten_w20);
+            Lanes<1> scale = keep(l.inside, sqrt(r.weight / (p.recall * max(x.forgotten, kRMin))));
+            rows.residual[filled] = (scale * select(r.again, p.recall, -x.forgotten)).v[0];
+            advance_tangent(c, p, scale, t, rows, filled);
+            if (everywhere(r.weight == 0.0f)) continue;  // the row is all zeros: the next one overwrites it
             if (++filled == kBuffer) {
                 add_products(rows, filled, work.products);
                 filled = 0;
             }
-
-            p.S = fma(p.forgotten * p.recall, p.forgotten_S, p.S);
-            advance_tangent(c, p, clamp(stability, kSMin, kSMax) == stability,
-                            clamp(difficulty, kDMin, kDMax) == difficulty, t);
         }
+    };
+    for_each_strip(packed, begin, end, [&](size_t g, int lane, int steps, const float *slots) {
+        record(c, rating, steps, slots, work.traces);
+        for_each_register(packed.lane_reviews + g * kLanes + lane, slots, work.traces, onward);
     });
     add_products(rows, filled, work.products);
 
@@ -151,8 +163,7 @@ void fisher_block(const Packed &packed, size_t begin, size_t end, const Constant
 }
 
 size_t workspace_bytes(int steps) {
-    size_t trace = sizeof(Trace) * size_t(steps), fisher = sizeof(FisherWork);
-    return trace > fisher ? trace : fisher;
+    return sizeof(FisherWork) + sizeof(float) * kTraceRows * kStrip * (size_t(steps) + 1);
 }
 
 }  // namespace

@@ -145,7 +145,7 @@ void forward(const Pack &pack, const double *w, int threads, const Kernel &kerne
     validate(w);
     const Constants c = constants(w);
     const Packed view = pack.view();
-    over_blocks(pack, threads, 0, [&](size_t block, void *workspace) {
+    over_blocks(pack, threads, kernel.workspace(pack.longest()), [&](size_t block, void *workspace) {
         const auto [begin, end] = pack.blocks()[block];
         kernel.forward(view, begin, end, c, workspace, out);
     });

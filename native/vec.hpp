@@ -17,117 +17,128 @@ namespace {
 
 #if defined(__AVX512F__)
 constexpr int kVector = 16;  // floats in a register
+constexpr int kUnroll = 2;   // registers side by side: hides the latency of the recurrence
 #elif defined(__AVX2__)
 constexpr int kVector = 8;
+constexpr int kUnroll = 4;
 #else
 constexpr int kVector = 4;
-#endif
-#ifndef FSRS_UNROLL
-#define FSRS_UNROLL 2  // registers side by side: hides the latency of the recurrence
-#endif
+#if defined(FSRS_UNROLL)
 constexpr int kUnroll = FSRS_UNROLL;
-constexpr int kStrip = kVector * kUnroll;  // cards that one step moves
+#else
+constexpr int kUnroll = 4;
+#endif
+#endif
+constexpr int kStrip = kVector * kUnroll;  // cards that one step of the recurrence moves
 
 typedef float VFloat __attribute__((vector_size(kVector * 4)));
 typedef int32_t VInt __attribute__((vector_size(kVector * 4)));
 typedef VFloat VFloatInMemory __attribute__((may_alias));
 typedef uint32_t VBits __attribute__((vector_size(kVector * 4)));
 
+// N registers side by side.
+template <int N>
 struct Lanes {
-    VFloat v[kUnroll];
+    VFloat v[N];
 };
+template <int N>
 struct Mask {  // every lane all ones or all zeros
-    VInt v[kUnroll];
+    VInt v[N];
 };
 
-#define FSRS_EACH for (int i = 0; i < kUnroll; ++i)
+#define FSRS_EACH for (int i = 0; i < N; ++i)
 #define FSRS_INLINE inline __attribute__((always_inline))
 
 FSRS_INLINE VFloat splat(float x) { return VFloat{} + x; }
 
-FSRS_INLINE Lanes all(float x) {
-    Lanes r;
+template <int N>
+FSRS_INLINE Lanes<N> all(float x) {
+    Lanes<N> r;
     FSRS_EACH r.v[i] = splat(x);
     return r;
 }
 
-#define FSRS_BINARY(op)                                   \
-    FSRS_INLINE Lanes operator op(Lanes a, Lanes b) {     \
-        FSRS_EACH a.v[i] = a.v[i] op b.v[i];              \
-        return a;                                         \
-    }                                                     \
-    FSRS_INLINE Lanes operator op(Lanes a, float b) {     \
-        FSRS_EACH a.v[i] = a.v[i] op splat(b);            \
-        return a;                                         \
-    }                                                     \
-    FSRS_INLINE Lanes operator op(float a, Lanes b) {     \
-        FSRS_EACH b.v[i] = splat(a) op b.v[i];            \
-        return b;                                         \
-    }
+#define FSRS_BINARY(op)                                                                     \
+    template <int N>                                                                        \
+    FSRS_INLINE Lanes<N> operator op(Lanes<N> a, Lanes<N> b) {                              \
+        FSRS_EACH a.v[i] = a.v[i] op b.v[i];                                                \
+        return a;                                                                           \
+    }                                                                                       \
+    template <int N>                                                                        \
+    FSRS_INLINE Lanes<N> operator op(Lanes<N> a, float b) { return a op all<N>(b); }        \
+    template <int N>                                                                        \
+    FSRS_INLINE Lanes<N> operator op(float a, Lanes<N> b) { return all<N>(a) op b; }
 FSRS_BINARY(+)
 FSRS_BINARY(-)
 FSRS_BINARY(*)
 FSRS_BINARY(/)
 #undef FSRS_BINARY
 
-FSRS_INLINE Lanes operator-(Lanes a) {
+template <int N>
+FSRS_INLINE Lanes<N> operator-(Lanes<N> a) {
     FSRS_EACH a.v[i] = -a.v[i];
-    return a;
-}
-FSRS_INLINE Lanes &operator+=(Lanes &a, Lanes b) {
-    FSRS_EACH a.v[i] = a.v[i] + b.v[i];
     return a;
 }
 
 // a * b + c; one rounding where the processor has a fused multiply-add (-ffp-contract=fast).
-FSRS_INLINE Lanes fma(Lanes a, Lanes b, Lanes c) {
+template <int N>
+FSRS_INLINE Lanes<N> fma(Lanes<N> a, Lanes<N> b, Lanes<N> c) {
     FSRS_EACH a.v[i] = a.v[i] * b.v[i] + c.v[i];
     return a;
 }
-FSRS_INLINE Lanes fma(Lanes a, float b, float c) { return fma(a, all(b), all(c)); }
-FSRS_INLINE Lanes fma(Lanes a, float b, Lanes c) { return fma(a, all(b), c); }
-FSRS_INLINE Lanes fma(Lanes a, Lanes b, float c) { return fma(a, b, all(c)); }
+template <int N>
+FSRS_INLINE Lanes<N> fma(Lanes<N> a, float b, float c) { return fma(a, all<N>(b), all<N>(c)); }
+template <int N>
+FSRS_INLINE Lanes<N> fma(Lanes<N> a, float b, Lanes<N> c) { return fma(a, all<N>(b), c); }
+template <int N>
+FSRS_INLINE Lanes<N> fma(Lanes<N> a, Lanes<N> b, float c) { return fma(a, b, all<N>(c)); }
 
-#define FSRS_COMPARE(op)                               \
-    FSRS_INLINE Mask operator op(Lanes a, Lanes b) {   \
-        Mask r;                                        \
-        FSRS_EACH r.v[i] = a.v[i] op b.v[i];           \
-        return r;                                      \
-    }                                                  \
-    FSRS_INLINE Mask operator op(Lanes a, float b) {   \
-        Mask r;                                        \
-        FSRS_EACH r.v[i] = a.v[i] op splat(b);         \
-        return r;                                      \
-    }
+#define FSRS_COMPARE(op)                                      \
+    template <int N>                                          \
+    FSRS_INLINE Mask<N> operator op(Lanes<N> a, Lanes<N> b) { \
+        Mask<N> r;                                            \
+        FSRS_EACH r.v[i] = a.v[i] op b.v[i];                  \
+        return r;                                             \
+    }                                                         \
+    template <int N>                                          \
+    FSRS_INLINE Mask<N> operator op(Lanes<N> a, float b) { return a op all<N>(b); }
 FSRS_COMPARE(==)
 FSRS_COMPARE(<=)
 FSRS_COMPARE(>=)
-FSRS_COMPARE(>)
 #undef FSRS_COMPARE
 
-FSRS_INLINE Mask operator&(Mask a, Mask b) {
+template <int N>
+FSRS_INLINE Mask<N> operator&(Mask<N> a, Mask<N> b) {
     FSRS_EACH a.v[i] = a.v[i] & b.v[i];
     return a;
 }
-FSRS_INLINE Mask operator|(Mask a, Mask b) {
+template <int N>
+FSRS_INLINE Mask<N> operator|(Mask<N> a, Mask<N> b) {
     FSRS_EACH a.v[i] = a.v[i] | b.v[i];
     return a;
 }
-FSRS_INLINE Mask and_not(Mask a, Mask b) {  // a and not b
+template <int N>
+FSRS_INLINE Mask<N> and_not(Mask<N> a, Mask<N> b) {  // a and not b
     FSRS_EACH a.v[i] = a.v[i] & ~b.v[i];
     return a;
 }
 
-FSRS_INLINE Lanes select(Mask m, Lanes a, Lanes b) {
+template <int N>
+FSRS_INLINE Lanes<N> select(Mask<N> m, Lanes<N> a, Lanes<N> b) {
     FSRS_EACH a.v[i] = m.v[i] ? a.v[i] : b.v[i];
     return a;
 }
-FSRS_INLINE Lanes keep(Mask m, Lanes a) {  // a, or 0 where m is false
+template <int N>
+FSRS_INLINE Lanes<N> select(Mask<N> m, Lanes<N> a, float b) { return select(m, a, all<N>(b)); }
+template <int N>
+FSRS_INLINE Lanes<N> select(Mask<N> m, float a, Lanes<N> b) { return select(m, all<N>(a), b); }
+template <int N>
+FSRS_INLINE Lanes<N> keep(Mask<N> m, Lanes<N> a) {  // a, or 0 where m is false
     FSRS_EACH a.v[i] = (VFloat)((VInt)a.v[i] & m.v[i]);
     return a;
 }
-
-FSRS_INLINE Lanes drop(Mask m, Lanes a) {  // a, or 0 where m is true
+template <int N>
+FSRS_INLINE Lanes<N> drop(Mask<N> m, Lanes<N> a) {  // a, or 0 where m is true
     FSRS_EACH a.v[i] = (VFloat)((VInt)a.v[i] & ~m.v[i]);
     return a;
 }
@@ -169,36 +180,58 @@ FSRS_INLINE VFloat root(VFloat a) {
 #endif
 }
 
-FSRS_INLINE Lanes min(Lanes a, Lanes b) {
+template <int N>
+FSRS_INLINE Lanes<N> min(Lanes<N> a, Lanes<N> b) {
     FSRS_EACH a.v[i] = smaller(a.v[i], b.v[i]);
     return a;
 }
-FSRS_INLINE Lanes max(Lanes a, float b) {
+template <int N>
+FSRS_INLINE Lanes<N> max(Lanes<N> a, float b) {
     FSRS_EACH a.v[i] = larger(a.v[i], splat(b));
     return a;
 }
-FSRS_INLINE Lanes clamp(Lanes a, float low, float high) {
-    FSRS_EACH a.v[i] = smaller(larger(a.v[i], splat(low)), splat(high));
-    return a;
+template <int N>
+FSRS_INLINE Lanes<N> clamp(Lanes<N> a, float low, float high) {
+    return min(max(a, low), all<N>(high));
 }
-FSRS_INLINE Lanes sqrt(Lanes a) {
+template <int N>
+FSRS_INLINE Lanes<N> sqrt(Lanes<N> a) {
     FSRS_EACH a.v[i] = root(a.v[i]);
     return a;
 }
 
-FSRS_INLINE Lanes load(const float *p) {  // p aligned to a register
-    Lanes r;
+template <int N>
+FSRS_INLINE Lanes<N> load(const float *p) {  // p aligned to a register
+    Lanes<N> r;
     FSRS_EACH r.v[i] = *(const VFloatInMemory *)(p + i * kVector);
     return r;
 }
-FSRS_INLINE void store(float *p, Lanes a) { FSRS_EACH *(VFloatInMemory *)(p + i * kVector) = a.v[i]; }
+template <int N>
+FSRS_INLINE void store(float *p, Lanes<N> a) { FSRS_EACH *(VFloatInMemory *)(p + i * kVector) = a.v[i]; }
+template <int N>
+FSRS_INLINE void add_to(float *p, Lanes<N> a) { store(p, load<N>(p) + a); }
+
+FSRS_INLINE bool everywhere(Mask<1> m) {  // true in every lane
+#if defined(__AVX512F__)
+    return _mm512_movepi32_mask((__m512i)m.v[0]) == 0xffff;
+#elif defined(__AVX2__)
+    return _mm256_movemask_ps((__m256)m.v[0]) == 0xff;
+#elif defined(__SSE2__)
+    return _mm_movemask_ps((__m128)m.v[0]) == 0xf;
+#else
+    for (int i = 0; i < kVector; ++i)
+        if (!m.v[0][i]) return false;
+    return true;
+#endif
+}
 
 FSRS_INLINE double sum(VFloat a) {
     double r = 0;
     for (int i = 0; i < kVector; ++i) r += a[i];
     return r;
 }
-FSRS_INLINE double sum(Lanes a) {
+template <int N>
+FSRS_INLINE double sum(Lanes<N> a) {
     double r = 0;
     FSRS_EACH r += sum(a.v[i]);
     return r;
