@@ -26,7 +26,7 @@ lint: $(VENV)/installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-logo
 
 # The sample data again (Linux with gcc; see data/README.md).
 sample: $(VENV)/installed-test

@@ -24,12 +24,14 @@ class CurrentSet:
     """One set of parameters in use: where it comes from, the 21 numbers, and which cards it is for.
 
     cards: bool [n_cards] of the histories. stored: False where a preset holds none (Anki uses the defaults).
+    given: by hand, not by a preset.
     """
 
     name: str
     parameters: FloatArray
     cards: npt.NDArray[np.bool_]
     stored: bool
+    given: bool = False
 
 
 def parse(values: Sequence[float], relearning_steps: int = 1) -> FloatArray:
@@ -56,12 +58,13 @@ def of_presets(
     for preset_id in np.unique(preset_of).tolist():
         preset = collection.presets.get(preset_id)
         name = preset.name if preset is not None else "Default"
-        stored = preset.parameters if preset is not None else ()
         found = None
-        if stored:
+        if preset is not None and preset.parameters:
             try:
                 found = parameters.clip(
-                    parameters.convert(stored), relearning_steps=len(preset.relearning_steps), given=True
+                    parameters.convert(preset.parameters),
+                    relearning_steps=len(preset.relearning_steps),
+                    given=True,
                 )
             except ValueError as error:
                 messages.append(f"The parameters stored in preset “{name}” are ignored: {error}.")

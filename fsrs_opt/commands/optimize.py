@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ import torch
 
 from fsrs_opt.commands import current as current_parameters
 from fsrs_opt.commands.current import CurrentSet
+from fsrs_opt.commands.dates import parse_date
 from fsrs_opt.errors import NothingToTrainError, UsageError
 from fsrs_opt.evaluation.score import Scores, all_reviews, predict_items, score
 from fsrs_opt.model.parameters import DEFAULTS, FloatArray
@@ -100,7 +100,7 @@ def optimize(
     messages += said
     in_use: tuple[CurrentSet, ...]
     if given is not None:
-        in_use = (CurrentSet("given", given, np.ones(past.n_cards, dtype=bool), stored=True),)
+        in_use = (CurrentSet("given", given, np.ones(past.n_cards, dtype=bool), stored=True, given=True),)
     else:
         in_use, said = current_parameters.of_presets(collection, past.card_id)
         messages += said
@@ -142,25 +142,14 @@ def optimize(
     )
 
 
-def parse_date(text: str) -> int:
-    """Midnight UTC of a date `YYYY-MM-DD`, in ms since 1970. Raises UsageError for anything else."""
-    try:
-        if len(text) != len("YYYY-MM-DD"):
-            raise ValueError
-        day = datetime.date.fromisoformat(text)
-    except ValueError:
-        raise UsageError(f"“{text}” is not a date: use YYYY-MM-DD") from None
-    return (day - datetime.date(1970, 1, 1)).days * 86_400_000
-
-
 def check_device(device: str) -> None:
-    """Raises UsageError for a device that torch does not know or that is not there."""
+    """Raises UsageError for a device that torch does not know, is not there, or cannot do float64."""
     try:
-        torch.zeros(1, device=device)
-    except (RuntimeError, AssertionError):
-        raise UsageError(
-            f"the device “{device}” is not available here: leave it away to use the cpu"
-        ) from None
+        there = not torch.zeros(1, dtype=torch.float64, device=device).is_meta
+    except (RuntimeError, AssertionError, TypeError):
+        there = False
+    if not there:
+        raise UsageError(f"the device “{device}” is not available here: leave it away to use the cpu")
 
 
 def why_nothing(collection: Collection, past: Histories, cut_off: bool) -> str:
@@ -177,7 +166,7 @@ def why_nothing(collection: Collection, past: Histories, cut_off: bool) -> str:
         )
     return (
         f"{where}: nothing was reviewed on a later day yet, so there is nothing to fit:"
-        " use the default parameters until then."
+        " use the default parameters until then (in Anki: leave the field for FSRS parameters empty)."
     )
 
 

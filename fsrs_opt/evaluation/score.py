@@ -37,7 +37,7 @@ def predict_items(
     batch: the windowed form of all reviews of `data`, where it is at hand already.
     """
     batch = all_reviews(data) if batch is None else batch
-    return batch.retrievability(torch.from_numpy(np.asarray(w, dtype=np.float64)))[data.items.review]
+    return batch.retrievability(torch.tensor(w, dtype=torch.float64))[data.items.review]
 
 
 def all_reviews(data: TrainingSet, *, device: str = "cpu") -> WindowedBatch:

@@ -150,7 +150,7 @@ def restore(module: nn.Module, record: Record, convert: Convert | None = None) -
                 f"{record.source} holds {name} as {saved.dtype}, the model as {parameter.dtype}: call"
                 f" model.to({saved.dtype}) first"
             )
-        if saved.shape != parameter.shape and convert is not None:
+        if saved.shape != parameter.shape and saved.ndim == parameter.ndim == 1 and convert is not None:
             try:
                 saved = torch.tensor([float(v) for v in convert(saved.flatten().tolist())], dtype=saved.dtype)
             except (ValueError, FsrsOptError) as error:

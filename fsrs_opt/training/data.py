@@ -54,17 +54,19 @@ def windowed_batch(
     histories, chosen = data.histories, data.items
     weight = np.zeros(histories.n_reviews)
     weight[chosen.review] = data.weights
-    # reviews to keep per card: up to its last item
-    last = np.zeros(histories.n_cards, dtype=np.int64)
-    np.maximum.at(last, chosen.card, chosen.review - histories.offsets[:-1][chosen.card] + 1)
-    position = np.arange(histories.n_reviews) - np.repeat(histories.offsets[:-1], np.diff(histories.offsets))
-    used = position < np.repeat(last, np.diff(histories.offsets))
-    offsets = np.concatenate([[0], np.cumsum(last[last > 0])]).astype(np.int64)
+    first = histories.offsets[:-1]
+    used = np.zeros(histories.n_cards, dtype=np.int64)  # reviews per card, up to its last item
+    np.maximum.at(used, chosen.card, chosen.review - first[chosen.card] + 1)
+    # In the order of time, not of ids: sums must not depend on how cards are numbered.
+    order = np.argsort(histories.review_time[first], kind="stable")
+    order = order[used[order] > 0]
+    offsets = np.concatenate([[0], np.cumsum(used[order])]).astype(np.int64)
+    source = np.arange(offsets[-1]) + np.repeat(first[order] - offsets[:-1], used[order])
     return WindowedBatch(
         offsets=offsets,
-        rating=histories.rating[used],
-        delta_t=histories.delta_t[used],
-        weight=weight[used],
+        rating=histories.rating[source],
+        delta_t=histories.delta_t[source],
+        weight=weight[source],
         dtype=dtype,
         device=device,
     )

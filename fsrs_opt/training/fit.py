@@ -12,6 +12,7 @@ from fsrs_opt.errors import UsageError
 from fsrs_opt.model import parameters
 from fsrs_opt.model.fsrs6 import FSRS6
 from fsrs_opt.model.parameters import DEFAULTS, N_INITIAL_STABILITIES, N_PARAMETERS, SHORT_TERM, FloatArray
+from fsrs_opt.training import ladder
 from fsrs_opt.training.data import TrainingSet, kept_by_filter
 from fsrs_opt.training.pretrain import Pretrained, pretrain
 from fsrs_opt.training.recipes import ProgressCallback, Stage, map_objective, run_classic, run_map
@@ -19,7 +20,6 @@ from fsrs_opt.training.step import freeze_initial_stability
 
 RECIPES = ("map", "classic")
 STAGES = ("pretrain", "train", "finetune")
-MIN_ITEMS_PRETRAIN, MIN_ITEMS_ALL = 8, 64
 _AT_LIMIT = 5e-5  # what is printed with four decimals cannot be told from its limit
 
 
@@ -67,7 +67,7 @@ def fit(
     """
     _check(recipe, stages, relearning_steps)
     model = FSRS6(device=device, relearning_steps=relearning_steps, short_term=short_term)
-    rung, messages = _rung(data if recipe == "map" else kept_by_filter(data))
+    rung, messages = ladder.rung(data.items if recipe == "map" else kept_by_filter(data).items)
     wanted = [stage for stage in STAGES if stage in stages]
     done: list[Stage] = []
 
@@ -135,22 +135,6 @@ def _check(recipe: str, stages: Sequence[str], relearning_steps: int) -> None:
             raise UsageError(f"there is no stage {stage!r}: choose among {', '.join(STAGES)}")
     if relearning_steps < 0:
         raise UsageError("the number of relearning steps cannot be negative")
-
-
-def _rung(counted: TrainingSet) -> tuple[str, list[str]]:
-    """How far these items allow to go, and the sentence that says so."""
-    n = len(counted)
-    if n < MIN_ITEMS_PRETRAIN:
-        return "defaults", [f"{n} items are too few to fit anything ({MIN_ITEMS_PRETRAIN} are needed)."]
-    if n < MIN_ITEMS_ALL:
-        return "pretrain", [
-            f"{n} items are enough for the initial stabilities only ({MIN_ITEMS_ALL} for all)."
-        ]
-    if int(counted.items.long_term_count.max()) <= 1:
-        return "pretrain", [
-            "No card was reviewed on a second later day yet: only the initial stabilities are fitted."
-        ]
-    return "all", []
 
 
 def _sound(w: FloatArray) -> bool:

@@ -105,6 +105,8 @@ def fill(known: Mapping[int, float], count: Mapping[int, int]) -> FloatArray:
                 s[upper] = s[lower]
     _fill_missing(s)
     filled = np.clip([s[rating] for rating in range(1, 5)], S_MIN, INITIAL_S_MAX)
+    if (np.diff(filled) >= 0).all():
+        return filled
     weights = [float(count.get(rating, 0)) if rating in known else 0.0 for rating in range(1, 5)]
     return np.clip(np.exp(_isotonic(np.log(filled), weights)), S_MIN, INITIAL_S_MAX)
 
@@ -141,7 +143,7 @@ def _fill_missing(s: dict[int, float]) -> None:
 def _isotonic(values: FloatArray, weights: list[float]) -> FloatArray:
     """Non-decreasing values closest to `values` in the weighted squares (pool adjacent violators).
 
-    What is in order is returned to the last bit. A value of weight 0 yields to its neighbours.
+    A value of weight 0 yields to its neighbours.
     """
     pools: list[tuple[float, float, int]] = []  # mean, weight, length
     for value, weight in zip(values.tolist(), weights, strict=True):

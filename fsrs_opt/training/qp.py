@@ -1,7 +1,8 @@
 """A small convex quadratic program: the minimizer of the solver's model inside its limits.
 
-Active-set method (Nocedal and Wright, Numerical Optimization, 2nd ed., algorithm 16.3) for some
-twenty variables, started from the origin, which is feasible by construction.
+Dual active-set method (Goldfarb and Idnani, Mathematical Programming 27, 1983), which starts from the
+unlimited minimizer and takes in one violated limit after another. It does not mind limits that meet in
+one point or repeat each other, as those of a weight that is held at a value do.
 """
 
 from __future__ import annotations
@@ -11,50 +12,64 @@ import numpy.typing as npt
 
 FloatArray = npt.NDArray[np.float64]
 
-_MAX_ITERATIONS = 300
-_TINY = 1e-12
+_MAX_ITERATIONS = 500
+_TINY = 1e-11
 
 
 def solve_qp(hessian: FloatArray, gradient: FloatArray, A: FloatArray, b: FloatArray) -> FloatArray:
     """x [n] that minimizes `gradient x + x hessian x / 2` with `A x <= b`.
 
-    hessian [n, n] positive definite; A [m, n]; b [m], none negative (x = 0 is feasible). If the
-    iterations run out the best feasible point so far is returned: it is never worse than x = 0.
+    hessian [n, n] positive definite; A [m, n]; b [m], none negative, so that x = 0 is allowed. Limits hold up
+    to rounding. Returns zeros if the iterations run out.
     """
-    n = len(gradient)
-    x = np.zeros(n)
+    # Limits of one variable are rows of another length than limits of several: compare distances.
+    lengths = np.sqrt((A * A).sum(axis=1))
+    real = lengths > 0
+    A, b = A[real] / lengths[real, None], b[real] / lengths[real]
     inverse = np.asarray(np.linalg.inv(hessian), dtype=np.float64)
-    # Limits of one variable are rows of different size than sums of two: compare distances.
-    norms = np.sqrt((A * A).sum(axis=1))
-    real = norms > 0
-    A, b = A[real] / norms[real, None], np.maximum(b[real] / norms[real], 0.0)
+    x = -inverse @ gradient
     active: list[int] = []
-    for _ in range(_MAX_ITERATIONS):
-        slope = gradient + hessian @ x
-        newton = -inverse @ slope
-        multipliers = np.zeros(0)
-        if active:
+    multipliers = np.zeros(0)
+    iterations = 0
+    while True:
+        excess = A @ x - b
+        excess[active] = 0.0
+        worst = int(excess.argmax()) if len(excess) else -1
+        if worst < 0 or excess[worst] <= _TINY * (1 + np.abs(x).max()):
+            return x
+        normal = A[worst]
+        multiplier = 0.0
+        while True:
+            iterations += 1
+            if iterations > _MAX_ITERATIONS:
+                return np.zeros(len(gradient))
+            # How x and the active multipliers answer to one more unit of the new limit's multiplier
             rows = A[active]
             through = rows @ inverse
-            found = np.linalg.lstsq(through @ rows.T, rows @ newton, rcond=None)[0]
-            multipliers = np.asarray(found, dtype=np.float64)
-            newton = newton - through.T @ multipliers
-        if np.abs(newton).max(initial=0.0) <= _TINY * (1 + np.abs(x).max(initial=0.0)):
-            if not active or multipliers.min() >= -_TINY * (1 + np.abs(slope).max()):
-                return x
-            del active[int(multipliers.argmin())]
-            continue
-        ahead = A @ newton
-        ahead[active] = 0.0
-        towards = ahead > _TINY * np.abs(newton).max()
-        length, blocking = 1.0, -1
-        if towards.any():
-            room = np.full(len(b), np.inf)
-            room[towards] = np.maximum(b - A @ x, 0.0)[towards] / ahead[towards]
-            nearest = int(room.argmin())
-            if room[nearest] < 1.0:
-                length, blocking = float(room[nearest]), nearest
-        x += length * newton
-        if blocking >= 0:
-            active.append(blocking)
-    return x
+            toward = inverse @ normal
+            answer = np.asarray(np.linalg.lstsq(through @ rows.T, rows @ toward, rcond=None)[0], np.float64)
+            direction = through.T @ answer - toward
+            progress = -float(normal @ direction)
+            shrinking = answer > _TINY
+            until_release, released = np.inf, -1
+            if shrinking.any():
+                lasts = np.full(len(active), np.inf)
+                lasts[shrinking] = multipliers[shrinking] / answer[shrinking]
+                released = int(lasts.argmin())
+                until_release = float(lasts[released])
+            until_met = np.inf
+            if progress > _TINY * float(normal @ toward):  # else the active limits imply this direction
+                until_met = float(normal @ x - b[worst]) / progress
+            length = min(until_release, until_met)
+            if not np.isfinite(length):
+                return np.zeros(len(gradient))  # the limits contradict each other: cannot be when b >= 0
+            multipliers = multipliers - length * answer
+            multiplier += length
+            if np.isfinite(until_met):
+                x = x + length * direction
+            if until_met <= until_release:
+                active.append(worst)
+                multipliers = np.append(multipliers, multiplier)
+                break
+            del active[released]
+            multipliers = np.delete(multipliers, released)

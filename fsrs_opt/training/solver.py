@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -86,6 +87,10 @@ class Solver(torch.optim.Optimizer):
         self._radius = _FIRST_RADIUS
         self._promised = np.inf
         self._small_promises = 0
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """As torch's own, for the one group there is: torch's imports its compiler, which takes seconds."""
+        self.param_groups.append({**self.defaults, **param_group, "params": list(param_group["params"])})
 
     @property
     def objective(self) -> float:

@@ -2,35 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fsrs_opt.evaluation import metrics
-from fsrs_opt.reviews import log as review_log
-from fsrs_opt.reviews.history import Histories, histories
+from fsrs_opt.reviews.history import Histories
 from fsrs_opt.reviews.items import Items, items, outlier_mask, recency_weights, select
-
-DAY_MS = 86_400_000
-
-
-def history_of(*cards) -> Histories:
-    """cards: per card its reviews (rating, delta_t); all start on day 0, card ids 1, 2, ..."""
-    rows = []
-    for card, reviews in enumerate(cards, start=1):
-        days = np.cumsum([delta_t for _, delta_t in reviews])
-        rows += [
-            (card, int(day) * DAY_MS + place, int(place > 0), rating)
-            for place, (day, (rating, _)) in enumerate(zip(days, reviews, strict=True))
-        ]
-    card_id, time, kind, rating = np.array(rows, dtype=np.int64).reshape(-1, 4).T
-    log = review_log.make({"card_id": card_id, "review_time": time, "kind": kind, "rating": rating})
-    return histories(log, lambda ms: ms // DAY_MS)
+from tests.logs import fsrs_rs_items, history_of, real_index, real_log
 
 
 def columns(of: Items) -> dict[str, list[int]]:
@@ -173,18 +155,9 @@ def test_filter_agrees_with_fsrs_rs(cards):
     assert_same_filter(fsrs_rs, h)
 
 
-def fsrs_items(fsrs_rs, h: Histories, of: Items) -> list:
-    first = h.offsets[of.card]
-    pairs = list(zip(h.rating.tolist(), h.delta_t.tolist(), strict=True))
-    return [
-        fsrs_rs.FSRSItem([fsrs_rs.FSRSReview(*pair) for pair in pairs[begin : end + 1]])
-        for begin, end in zip(first.tolist(), of.review.tolist(), strict=True)
-    ]
-
-
 def assert_same_filter(fsrs_rs, h: Histories) -> None:
     of = items(h)
-    theirs = fsrs_items(fsrs_rs, h, of)
+    theirs, _ = fsrs_rs_items(fsrs_rs, h, of)
     first_items = [theirs[i] for i in np.flatnonzero(of.long_term_count == 1)]
     for_pretrain, for_training = fsrs_rs.filter_outlier(first_items, theirs)
     mask = outlier_mask(of)
@@ -195,35 +168,13 @@ def assert_same_filter(fsrs_rs, h: Histories) -> None:
 # --- real logs ---
 
 
-def real_histories(folder: Path, name: str, day_start: str) -> Histories:
-    """Days are 24 hours from the log's own day start (04:00 UTC where it is not known); a review in the first
-    second after a boundary belongs to the day before."""
-    frame = pd.read_parquet(folder / f"{name}.parquet")
-    log = review_log.make(
-        {
-            "review_time": frame["id"].to_numpy(),
-            "card_id": frame["cid"].to_numpy(),
-            "rating": frame["ease"].to_numpy(),
-            "kind": frame["type"].to_numpy(),
-            "factor": frame["factor"].to_numpy(),
-        }
-    )
-    boundary = int(float(day_start)) if day_start else 4 * 3600
-    next_day_at = boundary + (int(frame["id"].max()) // 1000 // 86_400 + 2) * 86_400
-    return histories(log, lambda ms: -(np.maximum(0, next_day_at - ms // 1000) // 86_400))
-
-
 @pytest.fixture(scope="module")
 def real(shared_real: Path) -> dict[str, tuple[Histories, int]]:
     """Per log its histories and the number of items that fsrs-rs gets from it."""
-    with (shared_real / "index.csv").open(newline="") as index:
-        return {
-            row["name"]: (
-                real_histories(shared_real, row["name"], row["day_start_utc_secs"]),
-                int(row["fsrs_items"]),
-            )
-            for row in csv.DictReader(index)
-        }
+    return {
+        row["name"]: (real_log(shared_real, row["name"]), int(row["fsrs_items"]))
+        for row in real_index(shared_real)
+    }
 
 
 def test_item_counts_of_every_real_log(real):
@@ -244,7 +195,7 @@ def test_evaluation_of_real_logs_agrees_with_fsrs_rs(real, name):
     h, _ = real[name]
     of = items(h)
     w = np.array(fsrs_rs.DEFAULT_PARAMETERS)
-    theirs = fsrs_rs.FSRS(w.tolist()).evaluate(fsrs_items(fsrs_rs, h, of))
+    theirs = fsrs_rs.FSRS(w.tolist()).evaluate(fsrs_rs_items(fsrs_rs, h, of)[0])
     r, weights = retrievability(h, w)[of.review], recency_weights(len(of))
     groups = of.delta_t, of.long_term_count, of.lapses
     assert metrics.log_loss(of.label, r, weights) == pytest.approx(theirs.log_loss, abs=1e-4)

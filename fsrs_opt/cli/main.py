@@ -1,0 +1,64 @@
+"""`fsrs-opt`: the commands, and how the program ends."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from fsrs_opt import __version__
+from fsrs_opt.cli.errors import exit_code_of
+from fsrs_opt.cli.export import export
+from fsrs_opt.cli.inspect import inspect
+from fsrs_opt.cli.interrupts import interruptible, stopping
+from fsrs_opt.cli.optimize import optimize
+
+
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit codes: 0 done, 1 bad file or nothing to train on, 2 wrong usage, 130 interrupted.",
+)
+@click.version_option(__version__, prog_name="fsrs-opt", message="%(prog)s %(version)s")
+def fsrs_opt() -> None:
+    """Fit the parameters of FSRS to your own Anki reviews.
+
+    \b
+    Examples:
+      fsrs-opt optimize collection.colpkg
+      fsrs-opt inspect collection.colpkg
+      fsrs-opt export collection.colpkg -o reviews.csv
+    """
+
+
+fsrs_opt.add_command(optimize)
+fsrs_opt.add_command(inspect)
+fsrs_opt.add_command(export)
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; arguments: None takes the process's. Returns the exit code, whatever happened."""
+    for stream in (sys.stdout, sys.stderr):
+        # a character that the terminal does not have must never end the program
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    try:
+        with interruptible():
+            # click gives back what --help and --version exit with, and else what the command returned
+            code = fsrs_opt.main(arguments, prog_name="fsrs-opt", standalone_mode=False)
+            sys.stdout.flush()
+            return code if isinstance(code, int) else 0
+    except BaseException as error:
+        return exit_code_of(error)
+
+
+def main() -> None:
+    """The program."""
+    code = run()
+    if stopping():
+        # Threads may be in the middle of anything: leave without waiting for them.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)

@@ -1,0 +1,138 @@
+"""`fsrs-opt optimize`."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from fsrs_opt.cli import options
+from fsrs_opt.cli.json_output import print_json
+
+
+@click.command(
+    short_help="Fit the 21 parameters to your reviews.",
+    epilog="Anki: File > Export makes a .colpkg; parameters go to Deck options > FSRS.",
+)
+@options.path_argument
+@click.option(
+    "--recipe",
+    type=click.Choice(options.RECIPES),
+    default=options.RECIPES[0],
+    show_default=True,
+    help="map: to the definite best fit. classic: the field's usual mini-batches, for comparison.",
+)
+@click.option(
+    "--stages",
+    metavar="LIST",
+    default="all",
+    show_default=True,
+    callback=options.stages,
+    help=f"Which of {', '.join(options.STAGES)} to run.",
+)
+@click.option(
+    "--current",
+    metavar='"w0,w1,…"',
+    callback=options.parameters,
+    help="Parameters in use, to compare with. [default: what the collection holds]",
+)
+@click.option(
+    "--relearning-steps",
+    metavar="N",
+    type=click.IntRange(min=0),
+    help="Number of relearning steps. [default: of the preset with the most reviews]",
+)
+@click.option("--no-short-term", is_flag=True, help="Fit without same-day reviews (w17 to w19 stay 0).")
+@click.option(
+    "--ignore-before",
+    metavar="DATE",
+    callback=options.date,
+    help="Leave out cards learned before YYYY-MM-DD.",
+)
+@options.day_options
+@click.option("--device", default="cpu", show_default=True, help="Where torch computes: cpu, cuda, …")
+@click.option(
+    "--output",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write the JSON object to FILE too, replacing it.",
+)
+@options.json_option
+@click.option("--quiet", is_flag=True, help="Print only the verdict and the line to paste; no progress.")
+def optimize(
+    path: Path,
+    recipe: str,
+    stages: tuple[str, ...],
+    current: tuple[float, ...] | None,
+    relearning_steps: int | None,
+    no_short_term: bool,
+    ignore_before: str | None,
+    timezone: str | None,
+    day_start: str | None,
+    device: str,
+    output: Path | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Fit the 21 parameters of FSRS to the reviews in PATH.
+
+    PATH is an Anki collection (.anki2), an export (.colpkg, .apkg), or a CSV or Parquet file of reviews.
+    It is never changed. Without options the whole collection is used, with the days as it holds them.
+
+    \b
+    Examples:
+      fsrs-opt optimize collection.colpkg
+      fsrs-opt optimize collection.colpkg --json --output result.json
+      fsrs-opt optimize reviews.csv --timezone Europe/Berlin --day-start 4
+    """
+    started = time.perf_counter()
+    if output is not None:
+        from fsrs_opt.commands.atomic_file import check_target
+
+        check_target(output, path)
+
+    from fsrs_opt.cli.progress import Bar
+
+    with Bar(shown=not quiet) as bar:
+        # A file that cannot be read is told at once, before torch is loaded.
+        bar.doing(f"reading {path.name}")
+        from fsrs_opt.sources import read
+
+        collection = read(path, timezone=timezone, day_start=day_start)
+        read_at = time.perf_counter()
+        bar.doing("loading torch")
+        from fsrs_opt.commands.optimize import optimize as run
+
+        result = run(
+            collection,
+            recipe=recipe,
+            stages=stages,
+            current=current,
+            relearning_steps=relearning_steps,
+            short_term=not no_short_term,
+            ignore_before=ignore_before,
+            device=device,
+            progress=bar.training,
+        )
+    total = time.perf_counter() - started
+    result = replace(result, seconds={**result.seconds, "read": read_at - started, "total": total})
+
+    if output is not None:
+        from fsrs_opt.commands.as_json import dumps, optimized
+        from fsrs_opt.commands.atomic_file import replacing
+
+        with replacing(output) as part:
+            part.write_bytes(dumps(optimized(result)))
+    if as_json:
+        from fsrs_opt.commands.as_json import optimized
+
+        print_json(optimized(result))
+        return
+    from fsrs_opt.cli import optimize_report
+
+    if quiet:
+        optimize_report.short(result)
+    else:
+        optimize_report.full(result)

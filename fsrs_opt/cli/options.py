@@ -1,0 +1,78 @@
+"""Arguments and options that several commands share, and values that need more than click's own types."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+RECIPES = ("map", "classic")
+STAGES = ("pretrain", "train", "finetune")
+"""As in `fsrs_opt.training.fit`, which is too heavy to load for a help text."""
+
+path_argument = click.argument("path", type=click.Path(path_type=Path))
+
+
+def day_options(command: Command) -> Command:
+    """--timezone and --day-start."""
+    command = click.option(
+        "--day-start",
+        metavar="HOUR",
+        help="Hour at which the next day starts, 0 to 23 (Anki's “Next day starts at”).",
+    )(command)
+    return click.option(
+        "--timezone",
+        metavar="ZONE",
+        help="Time zone in which days are counted, e.g. Europe/Berlin. [default: as the file says]",
+    )(command)
+
+
+def json_option(command: Command) -> Command:
+    """--json."""
+    return click.option(
+        "--json", "as_json", is_flag=True, help="Print one JSON object and nothing else (see docs/json.md)."
+    )(command)
+
+
+def parameters(
+    _context: click.Context, _parameter: click.Parameter, text: str | None
+) -> tuple[float, ...] | None:
+    """17, 19 or 21 numbers separated by commas or spaces, as Anki shows them."""
+    if text is None:
+        return None
+    words = [word for word in re.split(r"[,;\s]+", text.strip().strip("[]()")) if word]
+    try:
+        values = tuple(float(word) for word in words)
+    except ValueError:
+        raise click.BadParameter("these are not numbers: give 21 (or 19 or 17), as Anki shows them") from None
+    from fsrs_opt.commands.current import parse  # so that a slip is told before the file is read
+
+    parse(values)
+    return values
+
+
+def date(_context: click.Context, _parameter: click.Parameter, text: str | None) -> str | None:
+    """A date YYYY-MM-DD."""
+    if text is not None:
+        from fsrs_opt.commands.dates import parse_date
+
+        parse_date(text)
+    return text
+
+
+def stages(_context: click.Context, _parameter: click.Parameter, text: str) -> tuple[str, ...]:
+    """Names of stages separated by commas, or "all"."""
+    names = tuple(name for name in re.split(r"[,\s]+", text.strip().lower()) if name)
+    if names == ("all",):
+        return STAGES
+    for name in names:
+        if name not in STAGES:
+            raise click.BadParameter(f"there is no stage “{name}”: choose among {', '.join(STAGES)}, or all")
+    if not names:
+        raise click.BadParameter(f"name at least one of {', '.join(STAGES)}, or all")
+    return names

@@ -1,0 +1,191 @@
+"""Results as strict JSON objects. What each key means: docs/json.md; any change there is a new version."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import TYPE_CHECKING, Any
+
+from fsrs_opt import __version__
+from fsrs_opt.commands.paste import paste_line
+
+if TYPE_CHECKING:
+    from fsrs_opt.commands.export import Exported
+    from fsrs_opt.commands.inspect_file import Inspection, Part
+    from fsrs_opt.commands.optimize import Optimized
+    from fsrs_opt.reviews.history import Histories
+    from fsrs_opt.sources.collection import Collection
+
+OPTIMIZE_FORMAT = "fsrs-opt.optimize/1"
+INSPECT_FORMAT = "fsrs-opt.inspect/1"
+EXPORT_FORMAT = "fsrs-opt.export/1"
+
+FSRS_VERSION = {21: "FSRS-6", 19: "FSRS-5", 17: "FSRS-4.5"}
+NOTHING_IN_USE = "no parameters are stored in the file and none were given"
+ONE_OUTCOME = "undefined: the items are all recalled or all forgotten"
+
+Json = dict[str, Any]
+
+
+def optimized(result: Optimized) -> Json:
+    """The object of `optimize --json`."""
+    change = result.verdict.decision == "change"
+    return {
+        "format": OPTIMIZE_FORMAT,
+        "version": __version__,
+        "source": source(result.collection),
+        "day": day(result.collection),
+        "counts": counts(result.histories, len(result.data)),
+        "recipe": result.fit.recipe,
+        "rung": result.fit.rung,
+        "relearning_steps": result.relearning_steps,
+        "stages": [dataclasses.asdict(stage) for stage in result.fit.stages],
+        "parameters": result.parameters.tolist(),
+        "new_parameters": result.fit.parameters.tolist(),
+        "current_parameters": [
+            {
+                "name": one.name,
+                "given": one.given,
+                "stored": one.stored,
+                "cards": int(one.cards.sum()),
+                "parameters": one.parameters.tolist(),
+            }
+            for one in result.current
+        ],
+        "parameter_notes": list(result.fit.parameter_notes),
+        "paste": paste_line(result.parameters, relearning_steps=result.relearning_steps) if change else None,
+        "objective": result.fit.objective,
+        "metrics": {
+            name: None if scores is None else dataclasses.asdict(scores)
+            for name, scores in result.scores.items()
+        },
+        "metric_notes": metric_notes(result),
+        "verdict": dataclasses.asdict(result.verdict),
+        "messages": list(result.messages),
+        "seconds": {name: round(seconds, 4) for name, seconds in result.seconds.items()},
+    }
+
+
+def metric_notes(result: Optimized) -> dict[str, str]:
+    """Why figures are null, by the name of the column or of the figure."""
+    notes = {}
+    if result.scores["current"] is None:
+        notes["current"] = NOTHING_IN_USE
+    if any(scores is not None and scores.auc is None for scores in result.scores.values()):
+        notes["auc"] = ONE_OUTCOME
+    return notes
+
+
+def inspected(seen: Inspection) -> Json:
+    """The object of `inspect --json`."""
+    return {
+        "format": INSPECT_FORMAT,
+        "version": __version__,
+        "source": source(seen.collection),
+        "day": day(seen.collection),
+        "counts": {**counts(seen.histories, seen.items), "reviews": seen.reviews},
+        "kinds": seen.kinds,
+        "first_day": None if seen.first is None else seen.first.isoformat(),
+        "last_day": None if seen.last is None else seen.last.isoformat(),
+        "months": seen.months,
+        "decks": [
+            {
+                "id": deck.id,
+                "name": deck.name,
+                "preset_id": deck.preset_id,
+                "filtered": deck.filtered,
+                "desired_retention": deck.desired_retention,
+                **_part(part),
+            }
+            for deck, part in seen.decks
+        ],
+        "presets": [
+            {
+                "id": preset.id,
+                "name": preset.name,
+                # what is stored may be nonsense, and JSON knows no NaN
+                "parameters": [finite(value) for value in preset.parameters],
+                "fsrs_version": FSRS_VERSION.get(len(preset.parameters)),
+                "relearning_steps": [finite(value) for value in preset.relearning_steps],
+                "desired_retention": finite(preset.desired_retention),
+                "historical_retention": finite(preset.historical_retention),
+                "search": preset.search,
+                "ignore_before": preset.ignore_before,
+                **_part(part),
+            }
+            for preset, part in seen.presets
+        ],
+        "deleted_cards": None if seen.deleted is None else _part(seen.deleted),
+        "rung": seen.rung,
+        "messages": list(seen.messages),
+    }
+
+
+def exported(done: Exported) -> Json:
+    """The object of `export --json`."""
+    return {
+        "format": EXPORT_FORMAT,
+        "version": __version__,
+        "path": str(done.path),
+        "rows": done.rows,
+        "columns": list(done.columns),
+        "messages": list(done.messages),
+    }
+
+
+def source(collection: Collection) -> Json:
+    """Where the reviews came from."""
+    origin = collection.source
+    return {
+        "path": str(origin.path),
+        "kind": origin.kind,
+        "member": origin.member,
+        "form": origin.form,
+        "schema": collection.schema,
+        "notes": list(origin.notes),
+    }
+
+
+def day(collection: Collection) -> Json:
+    """The day boundary in force."""
+    boundary = collection.day
+    return {
+        "description": boundary.describe(),
+        "from_file": "day" in collection.log,
+        "next_day_at": getattr(boundary, "next_day_at", None),
+        "timezone": getattr(boundary, "zone", None),
+        "day_start": getattr(boundary, "rollover", None),
+    }
+
+
+def counts(past: Histories, n_items: int) -> Json:
+    """What became of the rows and cards of the review log."""
+    return {
+        "revlog_rows": past.rows,
+        "cards": past.cards_in_log,
+        "cards_used": past.n_cards,
+        "reviews_used": past.n_reviews,
+        "items": n_items,
+        "left_out": dict(past.left_out),
+        "cards_left_out": dict(past.cards_left_out),
+        "negative_delta_t": past.negative_delta_t,
+    }
+
+
+def dumps(value: Json) -> bytes:
+    """Strict JSON in UTF-8, one top-level key a line. ValueError for a number that JSON does not have."""
+    lines = (
+        f" {json.dumps(key)}: {json.dumps(entry, ensure_ascii=False, allow_nan=False)}"
+        for key, entry in value.items()
+    )
+    # a path can hold bytes that are no text; they become question marks
+    return ("{\n" + ",\n".join(lines) + "\n}\n").encode("utf-8", "replace")
+
+
+def finite(value: float) -> float | None:
+    """The number, None where JSON has none for it."""
+    return value if abs(value) < float("inf") else None
+
+
+def _part(part: Part) -> Json:
+    return dataclasses.asdict(part)

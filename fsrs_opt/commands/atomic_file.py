@@ -1,0 +1,65 @@
+"""Write a file so that it is either whole or not there."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from fsrs_opt.errors import UsageError
+
+
+def check_target(target: Path, source: Path | None, *, force: bool = True) -> None:
+    """Whether `target` can be written: UsageError if not. To be asked before any long work.
+
+    source: the file that is read, which is never overwritten. force: an existing file may be replaced.
+    """
+    if not target.name or target.is_dir():
+        raise UsageError(f"{target} is a folder: give the name of a file to write")
+    if not target.parent.is_dir():
+        raise UsageError(f"the folder {target.parent} does not exist: make it first")
+    if not os.path.lexists(target):
+        return
+    if source is not None and source.exists() and target.exists() and target.samefile(source):
+        raise UsageError(f"{target} is the file that is read: give another name to write to")
+    if target.exists() and not target.is_file():
+        raise UsageError(f"{target} is not a regular file: give the name of a file to write")
+    if not force:
+        raise UsageError(f"{target} exists already: give another name, or --force to replace it")
+
+
+@contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """The path of an empty temporary file beside `target`, which takes its place when the block is left.
+
+    When the block raises, and when the program ends inside it, the temporary file goes and `target` stays as
+    it was.
+    Raises OSError where the folder cannot be written.
+    """
+    whole = target.resolve()  # a link stays, what it points at is replaced
+    part = whole.with_name(f".{whole.name[:200]}.{secrets.token_hex(4)}.part")
+
+    def forget() -> None:
+        with suppress(OSError):
+            part.unlink()
+
+    atexit.register(forget)
+    try:
+        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))  # rights as the umask says
+        yield part
+        _flush_to_disk(part)
+        part.replace(whole)
+    finally:
+        forget()
+        atexit.unregister(forget)
+
+
+def _flush_to_disk(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,87 @@
+"""What a file tells about a collection, as plain values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from fsrs_opt.sources.days import DayBoundary
+
+DEFAULT_PRESET: Final = 1
+"""The id of Anki's preset Default, which cannot be deleted and stands in for deleted ones."""
+
+DEFAULT_RETENTION: Final = 0.9
+"""Anki's desired and historical retention where a preset stores none."""
+
+
+@dataclass(frozen=True)
+class Deck:
+    """A deck.
+
+    name: the parts joined by "::". preset_id: the preset in force (Default where the deck's own no longer
+    exists), None for a filtered deck. desired_retention: the deck's own, 0..1, None where the preset's holds.
+    """
+
+    id: int
+    name: str
+    preset_id: int | None
+    filtered: bool = False
+    desired_retention: float | None = None
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A preset (Anki's deck options), as far as it matters to FSRS.
+
+    parameters: as stored, the first non-empty of the fields for FSRS-6, FSRS-5 and FSRS-4.5; may be empty and
+    may hold nonsense, for it is not checked here. relearning_steps: minutes. search: the preset's own search
+    for optimizing, "" for Anki's default. ignore_before: "YYYY-MM-DD" (midnight UTC) or "", as stored.
+    """
+
+    id: int
+    name: str
+    parameters: tuple[float, ...] = ()
+    relearning_steps: tuple[float, ...] = ()
+    desired_retention: float = DEFAULT_RETENTION
+    historical_retention: float = DEFAULT_RETENTION
+    search: str = ""
+    ignore_before: str = ""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a collection came from.
+
+    kind: "anki2", "anki21b", "colpkg", "apkg", "package", "csv" or "parquet". form: which columns a table
+    had: "revlog", "fsrs-optimizer" or "research", "" for a database. member: the database in a package, else
+    "". notes: sentences a user should be told.
+    """
+
+    path: Path
+    kind: str
+    member: str = ""
+    form: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Collection:
+    """A review log and what the file tells about the collection.
+
+    log: see `fsrs_opt.reviews.log`. cards: None for a table of reviews, else one row a card, ascending ids:
+    card_id int64, deck_id int64 (the home deck), filtered_deck_id int64 (0 when the card is in its home
+    deck), suspended bool, flag int8 (0 none, 1..7). schema: Anki's schema version, None for a table of
+    reviews.
+    """
+
+    log: pd.DataFrame
+    cards: pd.DataFrame | None
+    decks: dict[int, Deck]
+    presets: dict[int, Preset]
+    day: DayBoundary
+    schema: int | None
+    source: Source = field(repr=False)
