@@ -99,13 +99,14 @@ NB_MODULE(_native, m) {
         .def("forward", [](const fsrs::Pack &pack, const Array<double> &w, int threads, const std::string &isa) {
             const double *p = parameters(w);
             const size_t n = pack.reviews();
-            double *r = new double[n]; Result R = result(r, {n});
-            double *s = new double[n]; Result S = result(s, {n});
-            double *d = new double[n]; Result D = result(d, {n});
+            fsrs::AlignedBytes memory = fsrs::allocate_aligned(3 * n * sizeof(double));
+            double *out = static_cast<double *>(memory.get());
+            nb::capsule owner(out, [](void *q) noexcept { fsrs::FreeAligned()(q); });
+            memory.release();
             {
                 nb::gil_scoped_release release;
-                fsrs::forward(pack, p, threads, fsrs::choose_kernel(isa), {r, s, d});
+                fsrs::forward(pack, p, threads, fsrs::choose_kernel(isa), {out, out + n, out + 2 * n});
             }
-            return nb::make_tuple(R, S, D);
+            return nb::make_tuple(Result(out, {n}, owner), Result(out + n, {n}, owner), Result(out + 2 * n, {n}, owner));
         }, nb::arg("w"), nb::arg("threads") = 1, nb::arg("isa") = "");
 }
