@@ -141,4 +141,4 @@ def _kinds(console: Console, seen: Inspection) -> None:
 
 def _training(console: Console, seen: Inspection) -> None:
     rows_report.what_was_read(console, seen.histories, seen.items, title="What optimize would use")
-    output.facts(console, [("fitted", words.RUNG[seen.rung])])
+    output.facts(console, [("to be fitted", words.RUNG[seen.rung])])

@@ -15,6 +15,7 @@ class Bar:
 
     def __init__(self, *, shown: bool = True) -> None:
         self._bar: Any = None
+        self._stage = ""
         if not shown or not sys.stderr.isatty():
             return
         from rich.console import Console
@@ -44,11 +45,18 @@ class Bar:
     def doing(self, what: str) -> None:
         """Name what begins now."""
         if self._bar is not None:
-            self._bar.update(self._task, description=what, total=None)
+            self._bar.update(self._task, description=what, total=None, refresh=True)
 
     def training(self, now: Progress) -> None:
         """Where training stands; the callback of `fit`."""
         if self._bar is not None:
             passes = f"{now.passes} passes" if now.passes != 1 else "1 pass"
             text = f"{now.stage}: {passes}, objective {now.objective:.2f}"
-            self._bar.update(self._task, description=text, completed=now.passes, total=now.total)
+            first_of_stage, self._stage = now.stage != self._stage, now.stage
+            self._bar.update(
+                self._task,
+                description=text,
+                completed=now.passes,
+                total=now.total,
+                refresh=first_of_stage,  # else as often as the terminal is drawn
+            )

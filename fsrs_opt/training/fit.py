@@ -15,7 +15,15 @@ from fsrs_opt.model.parameters import DEFAULTS, N_INITIAL_STABILITIES, N_PARAMET
 from fsrs_opt.training import ladder
 from fsrs_opt.training.data import TrainingSet, kept_by_filter
 from fsrs_opt.training.pretrain import Pretrained, pretrain
-from fsrs_opt.training.recipes import ProgressCallback, Stage, map_objective, run_classic, run_map
+from fsrs_opt.training.recipes import (
+    PROMISE_BEFORE_FINETUNE,
+    ProgressCallback,
+    Stage,
+    map_objective,
+    run_classic,
+    run_map,
+)
+from fsrs_opt.training.solver import PROMISE
 from fsrs_opt.training.step import freeze_initial_stability
 
 RECIPES = ("map", "classic")
@@ -92,7 +100,8 @@ def fit(
             if pretrained is not None:
                 freeze_initial_stability(model)
             if recipe == "map":
-                done.append(run_map(model, objective, "train", progress))
+                rough = PROMISE_BEFORE_FINETUNE if "finetune" in wanted else PROMISE
+                done.append(run_map(model, objective, "train", progress, promise=rough))
             else:
                 done.append(run_classic(model, data, "train", progress, device=device, seed=seed))
             model.initial_stability_frozen = False

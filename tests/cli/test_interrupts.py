@@ -46,7 +46,7 @@ def wait_for(terminal: int, *words: str) -> str:
         (signal.SIGINT, 130, "reading"),
         (signal.SIGINT, 130, "loading torch"),
         (signal.SIGINT, 130, "train:"),
-        (signal.SIGTERM, 143, "train:"),
+        (signal.SIGTERM, 143, "reading"),
     ],
 )
 def test_stops_at_once_and_leaves_nothing(
