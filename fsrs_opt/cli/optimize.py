@@ -54,6 +54,11 @@ from fsrs_opt.cli.json_output import print_json
 @options.day_options
 @click.option("--device", default="cpu", show_default=True, help="Where torch computes: cpu, cuda, …")
 @click.option(
+    "--kernel",
+    type=click.Choice(options.KERNELS),
+    help="What runs the passes: compiled code or torch. [default: auto, or FSRS_OPT_KERNEL]",
+)
+@click.option(
     "--output",
     metavar="FILE",
     type=click.Path(path_type=Path),
@@ -72,6 +77,7 @@ def optimize(
     timezone: str | None,
     day_start: str | None,
     device: str,
+    kernel: str | None,
     output: Path | None,
     as_json: bool,
     quiet: bool,
@@ -114,6 +120,7 @@ def optimize(
             short_term=not no_short_term,
             ignore_before=ignore_before,
             device=device,
+            kernel=kernel,
             progress=bar.training,
         )
     total = time.perf_counter() - started

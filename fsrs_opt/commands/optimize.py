@@ -70,6 +70,7 @@ def optimize(
     timezone: str | None = None,
     day_start: int | None = None,
     device: str = "cpu",
+    kernel: str | None = None,
     progress: ProgressCallback | None = None,
 ) -> Optimized:
     """Fit FSRS-6 to all reviews of a collection.
@@ -113,12 +114,13 @@ def optimize(
         relearning_steps=steps,
         short_term=short_term,
         device=device,
+        kernel=kernel,
         progress=progress,
     )
     messages += fitted.messages
     trained_at = time.perf_counter()
 
-    scores = _scores(data, fitted.parameters, in_use, device)
+    scores = _scores(data, fitted.parameters, in_use, device, fitted.kernel)
     verdict, chosen = _verdict(fitted, in_use, scores)
     done = time.perf_counter()
     return Optimized(
@@ -190,9 +192,9 @@ def _relearning_steps(collection: Collection, past: Histories, asked: int | None
 
 
 def _scores(
-    data: TrainingSet, fitted: FloatArray, in_use: Sequence[CurrentSet], device: str
+    data: TrainingSet, fitted: FloatArray, in_use: Sequence[CurrentSet], device: str, kernel: str
 ) -> dict[str, Scores | None]:
-    batch = all_reviews(data, device=device)
+    batch = all_reviews(data, device=device, kernel=kernel)
     now = None
     if in_use:
         predicted = np.empty(len(data))
