@@ -1,6 +1,6 @@
 // FSRS-6 over lanes: one review's step, and its partial derivatives beside each formula.
 //
-// S stability, D difficulty, R retrievability, forgotten = 1 - R (kept instead of R: it stays exact near R = 1).
+// S stability, D difficulty, R retrievability, forgotten = 1 - R (kept beside R: each is exact where it is small).
 #pragma once
 
 #include "kernel.hpp"
@@ -37,7 +37,8 @@ FSRS_INLINE Review<N> review(const float *slot) {
 template <int N>
 struct Trace {
     Lanes<N> stability, difficulty;
-    Lanes<N> forgotten, log_growth;  // 1 - R and -ln R / w20
+    Lanes<N> recall, forgotten;      // R and 1 - R
+    Lanes<N> log_growth;             // -ln R / w20
     Lanes<N> curve_slope;            // (factor t / S) / (1 + factor t / S) / S
     Lanes<N> log_base;               // ln D for a lapse, else ln S
     Lanes<N> log_s1;                 // ln(S + 1)
@@ -69,7 +70,9 @@ FSRS_INLINE void forgetting_curve(const Constants &c, const Review<N> &r, Lanes<
     Lanes<N> inverse = 1.0f / S;
     Lanes<N> elapsed = c.factor * r.delta_t * inverse;
     x.log_growth = log1p(elapsed);
-    x.forgotten = -expm1(-c.w[20] * x.log_growth);
+    PowerOfTwo<N> R = split_exp(-c.w[20] * x.log_growth);
+    x.recall = fma(R.scale, R.rest, R.scale);
+    x.forgotten = (1.0f - R.scale) - R.scale * R.rest;
     x.curve_slope = elapsed / (elapsed + 1.0f) * inverse;
 }
 
@@ -110,7 +113,6 @@ struct Partials {
     Lanes<N> log_w11, w12, w13, w14;        // lapse
     Lanes<N> w17_w18, w17_rating, w19;      // same day (and the lapse's ceiling): d/d(w17 w18), d/dw17 through w17 (G - 3)
     Lanes<N> difficulty_D, w6, w7;          // of D'; its derivative with respect to D0(4) is w7
-    Lanes<N> recall;                        // R
     Lanes<N> forgotten_S, forgotten_w20;    // of 1 - R, both divided by R
     Mask<N> stability_inside, difficulty_inside;  // the clamp of the state before the review lets the gradient pass
 };
@@ -124,7 +126,6 @@ FSRS_INLINE Partials<N> partials(const Constants &c, const Review<N> &r, const T
     p.difficulty_inside = D == x.difficulty;
 
     // 1 - R = 1 - (1 + factor t / S)^-w20
-    p.recall = 1.0f - x.forgotten;
     p.forgotten_S = -c.w[20] * x.curve_slope;
     p.forgotten_w20 = fma(x.curve_slope * S, -c.factor_slope, x.log_growth);
 

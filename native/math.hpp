@@ -81,14 +81,20 @@ FSRS_INLINE Lanes<N> log(Lanes<N> x) {
     return log_of(r.exponent, r.f);
 }
 
+// log(x + lost), lost being what rounding took from x.
+template <int N>
+FSRS_INLINE Lanes<N> log(Lanes<N> x, Lanes<N> lost) {
+    Fraction<N> r = split_log(x);
+    return log_of(r.exponent, fma(lost, r.inverse, r.f));
+}
+
 // x >= 0. What rounding takes from 1 + x goes into f.
 template <int N>
 FSRS_INLINE Lanes<N> log1p(Lanes<N> x) {
     Lanes<N> u = x + 1.0f;
     Lanes<N> most = u - 1.0f;
     Lanes<N> lost = (x - most) + (1.0f - (u - most));
-    Fraction<N> r = split_log(u);
-    return log_of(r.exponent, fma(lost, r.inverse, r.f));
+    return log(u, lost);
 }
 
 }  // namespace

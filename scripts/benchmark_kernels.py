@@ -100,7 +100,9 @@ def timed(call: Callable[[], object], clock: Callable[[], float]) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("log", nargs="?")
     parser.add_argument("--copies", type=int, default=10, help="times the log is replicated (default 10)")
     parser.add_argument("--rounds", type=int, default=7)
@@ -153,7 +155,9 @@ def main() -> None:
         return
     for name, values in epoch.items():
         per_review = 1e9 * statistics.median(values)
-        print(f"\nfsrs-rs epoch, card ids, {name}: {per_review:.1f} ns per review (least {1e9 * min(values):.1f})")
+        print(
+            f"\nfsrs-rs epoch, card ids, {name}: {per_review:.1f} ns per review (least {1e9 * min(values):.1f})"
+        )
         for isa in _native.isas():
             own = ns[f"{isa} loss_gradient" + (", 1 thread, wall" if name == "wall time" else "")]
             print(f"fsrs-rs epoch / {isa} loss + gradient: {per_review / own:.1f}")
