@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.objects import strict
 from tests.cli.program import Here
-from tests.cli.test_optimize import strict
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".CSV"])

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.cli.objects import is_number, strict
 from tests.cli.program import Here
-from tests.cli.test_optimize import is_number, strict
 
 KEYS = {
     *("format", "version", "source", "day", "counts", "kinds", "first_day", "last_day", "months", "decks"),

@@ -2,103 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import math
-import os
-import pty
 import re
-import subprocess
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from fsrs_opt.model.parameters import DEFAULTS, LOWER, UPPER
-from tests.cli.program import Here, command, environment, process, rows_of
+from fsrs_opt.model.parameters import DEFAULTS
+from tests.cli.objects import check_object, check_usable, strict
+from tests.cli.program import Here, process, rows_of
 from tests.cli.test_errors import COLUMNS, DAY, NOW
 
 PASTE = re.compile(r"^\d+\.\d{4}(, \d+\.\d{4}){20}$", re.MULTILINE)
-FIGURES = {"log_loss", "rmse_bins", "log_loss_recency", "rmse_bins_recency", "auc"}
-COUNTS = {"revlog_rows", "cards", "cards_used", "reviews_used", "items", "left_out"}
-KEYS = {
-    *("format", "version", "source", "day", "counts", "rung", "stages", "parameters", "new_parameters"),
-    *("current_parameters", "parameter_notes", "objective", "metrics", "metric_notes", "verdict", "messages"),
-    *("seconds", "paste", "recipe", "relearning_steps"),
-}
-
-
-def strict(text: str) -> Any:
-    """The one JSON object in a text; fails for NaN and Infinity, and for anything beside it."""
-
-    def refuse(constant: str) -> None:
-        raise AssertionError(f"{constant} is not JSON")
-
-    return json.loads(text, parse_constant=refuse)
-
-
-def is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def check_usable(w: list[float]) -> None:
-    """Finite, inside the ranges of FSRS-6, and the initial stabilities in order."""
-    assert len(w) == 21
-    assert all(map(is_number, w))
-    assert np.all(np.array(w) >= LOWER)
-    assert np.all(np.array(w) <= UPPER)
-    assert w[0] <= w[1] <= w[2] <= w[3]
-
-
-def check_object(result: Any) -> None:
-    """What the issue asks of `optimize --json`."""
-    assert set(result) == KEYS
-    assert result["format"] == "fsrs-opt.optimize/1"
-    assert isinstance(result["version"], str)
-    assert isinstance(result["source"]["path"], str)
-    assert isinstance(result["day"]["description"], str)
-    counts = result["counts"]
-    assert set(counts) >= COUNTS
-    assert counts["revlog_rows"] == counts["reviews_used"] + sum(counts["left_out"].values())
-    assert counts["cards"] == counts["cards_used"] + sum(counts["cards_left_out"].values())
-    assert 0 < counts["items"] <= counts["reviews_used"] - counts["cards_used"]
-    assert result["rung"] in ("all", "pretrain", "defaults")
-    ran = [stage["name"] for stage in result["stages"]]
-    assert ran == [name for name in ("pretrain", "train", "finetune") if name in ran]
-    for stage in result["stages"]:
-        assert isinstance(stage["passes"], int)
-        assert is_number(stage["objective"])
-    check_usable(result["parameters"])
-    check_usable(result["new_parameters"])
-    assert len(result["parameter_notes"]) == 21
-    assert all(isinstance(note, str) and note for note in result["parameter_notes"])
-    assert is_number(result["objective"])
-    assert set(result["metrics"]) == {"default", "current", "new"}
-    for name, figures in result["metrics"].items():
-        if figures is None:
-            assert name == "current"
-            assert name in result["metric_notes"]
-            assert result["current_parameters"] == []
-            continue
-        assert set(figures) == FIGURES
-        assert all(is_number(figures[each]) for each in FIGURES - {"auc"})
-        assert is_number(figures["auc"]) or (figures["auc"] is None and "auc" in result["metric_notes"])
-    verdict = result["verdict"]
-    assert verdict["decision"] in ("change", "keep", "not enough data")
-    assert isinstance(verdict["sentence"], str)
-    if verdict["decision"] == "change":
-        before = result["metrics"]["current"] or result["metrics"]["default"]
-        assert result["metrics"]["new"]["log_loss_recency"] < before["log_loss_recency"]
-        assert result["parameters"] == result["new_parameters"]
-        check_usable([float(word) for word in result["paste"].split(",")])
-        pasted = np.array(result["paste"].split(","), dtype=float)
-        # w17 and w18 can be rounded down under a ceiling that moves with the rounding of others
-        tolerance = np.where(np.isin(np.arange(21), (17, 18)), 3e-4, 5.1e-5)
-        assert np.all(np.abs(pasted - result["parameters"]) <= tolerance)
-    else:
-        assert result["paste"] is None
-    assert all(is_number(value) for value in result["seconds"].values())
-    assert result["seconds"]["total"] >= result["seconds"]["train"]
 
 
 @pytest.fixture(scope="module")
@@ -347,42 +262,6 @@ def test_one_sided_logs(fsrs_opt: Here, tmp_path: Path, ratings: tuple[int, ...]
     seen = fsrs_opt("optimize", log)
     assert seen.code == 0
     assert ("all recalled or all forgotten" in seen.out) == one_outcome
-
-
-def on_a_terminal(*arguments: str | Path, **more: str) -> str:
-    """Everything the program shows on a terminal of 80 columns."""
-    ours, theirs = pty.openpty()
-    program = subprocess.Popen(
-        command(*arguments), stdout=theirs, stderr=theirs, env=environment(TERM="xterm", COLUMNS="80", **more)
-    )
-    os.close(theirs)
-    shown = b""
-    while True:
-        try:
-            read = os.read(ours, 65_536)
-        except OSError:  # the other end is closed
-            break
-        if not read:
-            break
-        shown += read
-    os.close(ours)
-    assert program.wait(timeout=60) == 0
-    return shown.decode("utf-8").replace("\r\n", "\n")
-
-
-def test_a_terminal_shows_progress_and_colour_but_the_line_stays_plain(shared_real: Path) -> None:
-    shown = on_a_terminal("optimize", shared_real / "real28.parquet")
-    for stage in ("reading real28.parquet", "train: ", "finetune: "):
-        assert stage in shown
-    assert "\x1b[1;32m" in shown  # the verdict
-    assert PASTE.search(shown) is not None
-    assert shown.endswith(PASTE.search(shown)[0] + "\n")
-
-
-def test_no_color_is_respected(shared_real: Path) -> None:
-    shown = on_a_terminal("inspect", shared_real / "real28.parquet", NO_COLOR="1")
-    assert not re.search(r"\x1b\[[\d;]*3\d[;m]", shown)
-    assert re.search(r"\x1b\[[\d;]*3\d[;m]", on_a_terminal("inspect", shared_real / "real28.parquet"))
 
 
 def test_names_from_the_file_are_shown_as_they_are(
