@@ -37,16 +37,13 @@ FSRS_INLINE PowerOfTwo<N> split_exp(Lanes<N> x) {
 }
 
 template <int N>
-FSRS_INLINE Lanes<N> exp(Lanes<N> x) {
-    PowerOfTwo<N> e = split_exp(x);
-    return fma(e.scale, e.rest, e.scale);
-}
-
+FSRS_INLINE Lanes<N> exp(PowerOfTwo<N> e) { return fma(e.scale, e.rest, e.scale); }
 template <int N>
-FSRS_INLINE Lanes<N> expm1(Lanes<N> x) {
-    PowerOfTwo<N> e = split_exp(x);
-    return fma(e.scale, e.rest, e.scale - 1.0f);
-}
+FSRS_INLINE Lanes<N> expm1(PowerOfTwo<N> e) { return fma(e.scale, e.rest, e.scale - 1.0f); }
+template <int N>
+FSRS_INLINE Lanes<N> exp(Lanes<N> x) { return exp(split_exp(x)); }
+template <int N>
+FSRS_INLINE Lanes<N> expm1(Lanes<N> x) { return expm1(split_exp(x)); }
 
 // x = 2^exponent (1 + f), 1 + f in [sqrt(1/2), sqrt(2)), for x > 0 and normal; inverse = 2^-exponent.
 template <int N>
