@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from fsrs_opt.commands.current import CurrentSet
-from fsrs_opt.commands.judgement import Judgement, judge
+from fsrs_opt.commands.judgement import Judgement, judge, worse_for
 from fsrs_opt.commands.prepare import prepare
 from fsrs_opt.errors import UsageError
 from fsrs_opt.evaluation.score import Scores
@@ -128,7 +128,11 @@ def optimize(
         judgement=judged,
         verdict=judged.verdict,
         parameters=_to_use(judged.verdict, fitted, prepared.current),
-        messages=prepared.messages + fitted.messages,
+        messages=(
+            *prepared.messages,
+            *fitted.messages,
+            *(worse_for(prepared, judged.predictions) if judged.verdict.decision == "change" else ()),
+        ),
         seconds={**seconds, "total": sum(seconds.values())},
     )
 

@@ -20,7 +20,7 @@ def rung(items: Items, *, left_by_filter: bool = False) -> tuple[str, list[str]]
         return "defaults", [f"Too little to fit anything: {counted} ({MIN_ITEMS_PRETRAIN} are needed)."]
     if n < MIN_ITEMS_ALL:
         return "pretrain", [
-            f"Only the initial stabilities can be fitted: {counted} ({MIN_ITEMS_ALL} are needed for the rest)."
+            f"Only the initial stabilities can be fitted: {counted} ({MIN_ITEMS_ALL} needed for the rest)."
         ]
     if int(items.long_term_count.max()) <= 1:
         return "pretrain", [
