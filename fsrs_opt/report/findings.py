@@ -1,4 +1,4 @@
-"""What a report speaks of: one run, its evaluation, and predictions of the items that are looked at."""
+"""What a report speaks of: one evaluation, and predictions of the items that are looked at."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fsrs_opt.model.parameters import DEFAULTS, FloatArray
 from fsrs_opt.reviews.items import Items, select
 
 if TYPE_CHECKING:
-    from fsrs_opt.commands.optimize import Optimized
+    from fsrs_opt.commands.evaluate import Evaluated
     from fsrs_opt.evaluation.evaluation import Evaluation
 
 MOST_SETS = 5
@@ -25,15 +25,18 @@ MOST_SETS = 5
 
 @dataclass(frozen=True)
 class Findings:
-    """A run of `optimize` and what is said about it."""
+    """What `evaluate` found (`commands.evaluate.evaluated` gives the same for a run of `optimize`)."""
 
-    run: Optimized
-    evaluation: Evaluation
+    run: Evaluated
+
+    @property
+    def evaluation(self) -> Evaluation:
+        return self.run.evaluation
 
     @property
     def new(self) -> FloatArray:
-        """The fitted parameters [21]."""
-        return self.run.fit.parameters
+        """The new parameters [21]."""
+        return self.run.new
 
     @cached_property
     def others(self) -> tuple[CurrentSet, ...]:

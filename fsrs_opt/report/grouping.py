@@ -41,8 +41,11 @@ class Groups:
 
 
 def grouped(predicted: Predicted, value: Array, starts: Sequence[int]) -> Groups:
-    """Group items by a whole number [n_items], > 0. starts: where groups begin, ascending from 1; a group that
-    is too small is put together with the next one (the last with the one before)."""
+    """Group items by a whole number [n_items], > 0.
+
+    starts: where groups begin, ascending from 1; a group that is too small is put together with the next one
+    (the last with the one before).
+    """
     n = len(value)
     smallest = min(max(SMALLEST_GROUP, n // SMALLEST_SHARE), max(1, n))
     place = np.searchsorted(np.asarray(starts), value, side="right") - 1

@@ -20,8 +20,8 @@ class Fact:
 
 @dataclass(frozen=True)
 class Headline:
-    """decision: "change", "keep" or "not enough data". paste: the line for Anki, None unless the decision is to
-    change."""
+    """decision: "change", "keep" or "not enough data". title: the same as advice. paste: the line for Anki,
+    None unless the decision is to change; where: it goes. advice: more sentences."""
 
     decision: str
     title: str
@@ -52,7 +52,10 @@ def headline(findings: Findings) -> Headline:
         facts=tuple(_facts(findings)),
         paste=paste,
         where="each of the presets" if several else "your preset",
-        advice=(*verdict.advice, *((findings.evaluation.learning.advice,) if findings.evaluation.learning.advice else ())),
+        advice=(
+            *verdict.advice,
+            *((findings.evaluation.learning.advice,) if findings.evaluation.learning.advice else ()),
+        ),
     )
 
 
@@ -73,11 +76,13 @@ def _facts(findings: Findings) -> list[Fact]:
         Fact(
             "Reviews to learn from",
             f"{len(run.data):,}",
-            f"of {counted(cards, 'card')}, each on a later day than the card’s review before",
+            f"of {counted(cards, 'card')}, each on a later day than the card's review before",
         )
     ]
     if verdict.fewer_surprises is not None:
-        facts.append(_surprises(verdict.fewer_surprises, verdict.fewer_surprises_low, verdict.fewer_surprises_high))
+        facts.append(
+            _surprises(verdict.fewer_surprises, verdict.fewer_surprises_low, verdict.fewer_surprises_high)
+        )
     if verdict.workload is not None:
         change = round(verdict.workload.change_percent)
         sign = "+" if change > 0 else MINUS if change < 0 else "±"
@@ -95,9 +100,9 @@ def _facts(findings: Findings) -> list[Fact]:
             Fact(
                 "Can FSRS follow your memory?",
                 "Yes" if health.healthy else "Poorly",
-                "Anki’s health check: the misses are usual for this recall and this many reviews"
+                "Anki's health check: the misses are usual for this recall and this many reviews"
                 if health.healthy
-                else "Anki’s health check: the misses are unusually large; look for cards answered Hard when"
+                else "Anki's health check: the misses are unusually large; look for cards answered Hard when"
                 " they were forgotten",
             )
         )

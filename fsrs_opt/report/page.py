@@ -27,14 +27,16 @@ def page(findings: Findings, parts: tuple[Section, ...] | None = None) -> str:
 
     parts = sections(findings) if parts is None else parts
     here = files("fsrs_opt.report")
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
     environment.filters["terms"] = _terms
     environment.filters["drawn"] = _drawn
     environment.tests["picture"] = lambda part: isinstance(part, Picture)
     template = environment.from_string((here / "page.html.jinja").read_text("utf-8"))
     collection = findings.run.collection
     return template.render(
-        css=Markup((here / "page.css").read_text("utf-8")),  # noqa: S704 - our own file
+        css=Markup((here / "page.css").read_text("utf-8")),
         version=__version__,
         file=_file_name(os.fspath(collection.source.path)),
         days=collection.day.describe() if "day" not in collection.log else "",
@@ -46,13 +48,13 @@ def page(findings: Findings, parts: tuple[Section, ...] | None = None) -> str:
 
 def _terms(text: str) -> Markup:
     """A sentence of ours, with *terms* that it explains."""
-    return Markup(_TERM.sub(r"<dfn>\1</dfn>", str(escape(text))))  # noqa: S704 - escaped just now
+    return Markup(_TERM.sub(r"<dfn>\1</dfn>", str(escape(text))))
 
 
 def _drawn(picture: Picture) -> Markup:
-    return Markup(svg.inline(picture, wide=True) + svg.inline(picture, wide=False))  # noqa: S704 - matplotlib's
+    return Markup(svg.inline(picture, wide=True) + svg.inline(picture, wide=False))
 
 
 def _file_name(path: str) -> str:
-    """The name alone: where the file lies is nobody's business. Bytes that are no text become question marks."""
+    """The name alone, not where the file lies. Bytes that are no text become question marks."""
     return os.path.basename(path).encode("utf-8", "replace").decode("utf-8")

@@ -15,7 +15,7 @@ Draw = Callable[[bool], "Figure"]
 
 @dataclass(frozen=True)
 class Table:
-    """A table: caption, names of the columns, and rows of texts [n_columns], the first of which names the row.
+    """A table: caption, names of the columns, and rows of texts [n_columns]; the first text names the row.
 
     text: the columns that hold words; the others hold numbers and are set flush right.
     """

@@ -23,7 +23,7 @@ LEFT_OUT = {
     "unknown_kind": ("unknown kind", "Anki knows no such row"),
     "unknown_rating": ("unknown button", "Anki has no such button"),
     "before_learning_start": ("before the start", "before the card was last learned from new"),
-    "no_learning_start": ("start missing", "the card’s first learning step is not in the file"),
+    "no_learning_start": ("start missing", "the card's first learning step is not in the file"),
     "before_cutoff": ("before the cut-off", "the card was learned before the date you gave"),
     "not_selected": ("not selected", "the card is not among those selected"),
 }
@@ -33,7 +33,7 @@ _MODELS = {
     "current": "Current parameters",
     "default": "Default parameters",
     "constant": "Your average recall, the same for every review",
-    "sm2": "SM-2, Anki’s older scheduler",
+    "sm2": "SM-2, Anki's older scheduler",
 }
 
 
@@ -45,8 +45,8 @@ def sections(findings: Findings) -> tuple[Section, ...]:
             "Is there enough to learn from?",
             (
                 "Anki keeps a *review log*: a row for every answer you gave, and for every due date that you"
-                " set by hand. FSRS learns from your answers, and it is judged by those on a later day than the"
-                " card’s answer before: those it has to predict.",
+                " set by hand. FSRS learns from your answers, and it is judged by those on a later day than"
+                " the card's answer before: those it has to predict.",
             ),
             (reviews(findings), left_out(findings)),
         ),
@@ -63,7 +63,8 @@ def sections(findings: Findings) -> tuple[Section, ...]:
                 "*Recall* is the chance that you know a card today. FSRS keeps two numbers for a card:"
                 " *stability*, the days until recall has fallen to 90 %, and *difficulty*, from 1 (easy) to"
                 " 10 (hard). 21 parameters say how your answers change them.",
-                "A *90 % band* (or interval) is where the truth lies 9 times in 10, as far as your reviews tell.",
+                "A *90 % band* (or interval) is where the truth lies 9 times in 10, as far as your reviews"
+                " tell.",
             ),
             (forgetting(findings), growth(findings), parameters(findings)),
         ),
@@ -72,9 +73,9 @@ def sections(findings: Findings) -> tuple[Section, ...]:
             "means",
             "What does it mean for your reviews?",
             (
-                "The *desired retention* of a preset is the recall at which Anki shows a card again. From it and"
-                " the parameters follows the *interval*, the days until then. The intervals here are those"
-                " before Anki’s small random shift, and without the minutes of learning steps.",
+                "The *desired retention* of a preset is the recall at which Anki shows a card again. From it"
+                " and the parameters follows the *interval*, the days until then. The intervals here are"
+                " those before Anki's small random shift, and without the minutes of learning steps.",
                 *_workload(findings),
             ),
             tuple(intervals(findings)),
@@ -110,22 +111,23 @@ def _how_judged(findings: Findings) -> tuple[str, ...]:
     if findings.predicted.held_out:
         said.append(
             "Your reviews are cut into six parts by time. Parameters are fitted to the first part and have to"
-            " predict the second, then to the first two to predict the third, and so on. So they are judged only"
-            f" by reviews that they had not seen: the *held-out* ones, {len(findings.predicted.items):,} in all."
+            " predict the second, then to the first two to predict the third, and so on. So they are judged"
+            f" only by reviews that they had not seen: the *held-out* ones, {len(findings.predicted.items):,}"
+            " in all."
         )
     else:
         why = findings.evaluation.reasons.get("held_out", "")
         said.append(
             "There are no held-out reviews, which the parameters would not have seen"
-            f"{f' ({why})' if why else ''}: all figures are of the reviews that they were fitted to, which flatters"
-            " them."
+            f"{f' ({why})' if why else ''}: all figures are of the reviews that they were fitted to, which"
+            " flatters them."
         )
     said.append(
         "*Log loss* is the mean surprise of a review, lower is better: it punishes a prediction the more, the"
         " surer it was and wrong. *RMSE(bins)* is how far predicted and actual recall lie apart in groups of"
-        " similar reviews. *AUC* is how often, of a card that you knew and one that you did not, the first had"
-        " the higher prediction: 0.5 is guessing. *Typical miss* is how far a prediction lies from what happened"
-        " to reviews with about the same prediction."
+        " similar reviews. *AUC* is how often, of a card that you knew and one that you did not, the first"
+        " had the higher prediction: 0.5 is guessing. *Typical miss* is how far a prediction lies from what"
+        " happened to reviews with about the same prediction."
     )
     return tuple(said)
 
@@ -134,7 +136,9 @@ def _scores(findings: Findings) -> Iterator[Table]:
     said = findings.evaluation
     if said.time_series.n_held_out:
         yield _score_table(said.held_out, "How well each predicts reviews that it had not seen (held-out)")
-    yield _score_table(said.in_sample, "How well each predicts all reviews, those it was fitted to (in-sample)")
+    yield _score_table(
+        said.in_sample, "How well each predicts all reviews, those it was fitted to (in-sample)"
+    )
 
 
 def _score_table(judged: dict[str, Judged | None], caption: str) -> Table:
@@ -154,7 +158,7 @@ def _workload(findings: Findings) -> tuple[str, ...]:
     if workload is None:
         return ()
     return (
-        f"From what you remember today, the new parameters ask for about {number(workload.new)} reviews a day for"
-        f" {counted(workload.cards, 'card')}, {findings.other_words} for about {number(workload.current)}"
+        f"From what you remember today, the new parameters ask for about {number(workload.new)} reviews a day"
+        f" for {counted(workload.cards, 'card')}, {findings.other_words} for about {number(workload.current)}"
         " (an estimate).",
     )

@@ -1,7 +1,7 @@
 """How pictures look: colours by role, shapes that tell the same without colour, and quiet axes.
 
-Every colour stands for one role. On the page the roles become CSS variables (`fsrs_opt.report.svg`), so that one
-drawing serves light and dark; a picture in a file keeps the light colours.
+Every colour stands for one role. On the page the roles become CSS variables (`fsrs_opt.report.svg`), so that
+one drawing serves light and dark; a picture in a file keeps the light colours.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ COLOURS = {
     "soft": SOFT,
     "pale": PALE,
 }
-"""By the names of the page's CSS variables; the palette is that of Okabe and Ito, darkened for white paper."""
+"""By the names of the page's CSS variables; after the palette of Okabe and Ito, darkened for white paper."""
 
 WIDE, NARROW = 7.2, 3.6  # inches; on the page 100 CSS pixels each
 
@@ -46,7 +46,7 @@ OTHER_MARK: dict[str, Any] = {
     "markeredgewidth": 1.4,
 }
 
-_RC = {
+_RC: dict[Any, Any] = {
     "svg.fonttype": "none",  # text stays text
     "svg.hashsalt": "fsrs-opt",
     "text.parse_math": False,
@@ -108,14 +108,13 @@ def applied() -> Iterator[None]:
 def figure(wide: bool, height: float, narrow_height: float | None = None) -> Figure:
     """An empty figure; heights in inches, the second for a phone."""
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    made = Figure(
+    return Figure(
         figsize=(WIDE if wide else NARROW, height if wide or narrow_height is None else narrow_height),
-        layout="constrained",
+        layout=ConstrainedLayoutEngine(w_pad=0.03, h_pad=0.04, wspace=0.04, hspace=0.05),
         facecolor="none",
     )
-    made.get_layout_engine().set(w_pad=0.03, h_pad=0.04, wspace=0.04, hspace=0.05)  # type: ignore[union-attr]
-    return made
 
 
 def label(axes: Axes, *, x: str = "", y: str = "") -> None:

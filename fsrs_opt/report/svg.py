@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
 from html import escape
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fsrs_opt.report import style
 from fsrs_opt.report.parts import Picture
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 FORMATS = ("svg", "png")
 
@@ -56,11 +59,6 @@ def save(picture: Picture, target: Path, form: str) -> None:
         )
 
 
-def drawable(pictures: Iterator[Picture]) -> list[Picture]:
-    """Those of the pictures that have something to draw."""
-    return [each for each in pictures if each.draw is not None]
-
-
 def _svg(picture: Picture, *, wide: bool, paper: str = "none") -> str:
     written = io.StringIO()
     with style.applied():
@@ -68,7 +66,7 @@ def _svg(picture: Picture, *, wide: bool, paper: str = "none") -> str:
     return written.getvalue()
 
 
-def _drawn(picture: Picture, *, wide: bool) -> style.Figure:
+def _drawn(picture: Picture, *, wide: bool) -> Figure:
     if picture.draw is None:
         raise ValueError(f"picture {picture.name} has nothing to draw: {picture.reason}")
     return picture.draw(wide)

@@ -6,7 +6,10 @@ from collections.abc import Sequence
 
 NB = "\N{NO-BREAK SPACE}"
 MINUS = "\N{MINUS SIGN}"
-NONE = "–"
+DASH = "\N{EN DASH}"
+TIMES = "\N{MULTIPLICATION SIGN}"
+
+NONE = DASH
 
 RATINGS = {1: "Again", 2: "Hard", 3: "Good", 4: "Easy"}
 
@@ -63,5 +66,5 @@ def listed(words: Sequence[str], last: str = "and") -> str:
 
 
 def span(low: int, high: int) -> str:
-    """Whole numbers from low to high, e.g. "4–6"."""
-    return f"{low:,}" if low == high else f"{low:,}–{high:,}"
+    """Whole numbers from low to high with a dash between them, or the one number that it is."""
+    return f"{low:,}" if low == high else f"{low:,}{DASH}{high:,}"

@@ -34,7 +34,9 @@ def calibration(findings: Findings) -> Picture:
     def draw(wide: bool) -> Figure:
         return _draw(findings, of_new, of_other, wide)
 
-    return Picture(NAME, TITLE, _caption(findings, of_new, of_other), _table(findings, of_new, of_other), draw)
+    return Picture(
+        NAME, TITLE, _caption(findings, of_new, of_other), _table(findings, of_new, of_other), draw
+    )
 
 
 def _draw(findings: Findings, new: Calibration, other: Calibration | None, wide: bool) -> Figure:
@@ -89,11 +91,14 @@ def _caption(findings: Findings, new: Calibration, other: Calibration | None) ->
     if clear.any():
         worst = int(np.argmax(np.where(clear, np.abs(curve.predicted - curve.actual), -1)))
         said.append(
-            f"Farthest from the dotted line: of {counted(int(curve.count[worst]), 'review')} predicted at about"
-            f" {percent(float(curve.predicted[worst]))}, {percent(float(curve.actual[worst]))} were recalled."
+            f"Farthest from the dotted line: of {counted(int(curve.count[worst]), 'review')} predicted at"
+            f" about {percent(float(curve.predicted[worst]))}, {percent(float(curve.actual[worst]))} were"
+            " recalled."
         )
     else:
-        said.append("All points agree with the dotted line, which is where predictions come true, up to chance.")
+        said.append(
+            "All points agree with the dotted line, which is where predictions come true, up to chance."
+        )
     return " ".join(said)
 
 
@@ -115,5 +120,12 @@ def _table(findings: Findings, new: Calibration, other: Calibration | None) -> T
             )
             for k in range(len(curve.count))
         ]
-    columns = ("Parameters", "Predicted between", "Reviews", "Predicted", "Recalled", "Range of chance (90 %)")
+    columns = (
+        "Parameters",
+        "Predicted between",
+        "Reviews",
+        "Predicted",
+        "Recalled",
+        "Range of chance (90 %)",
+    )
     return Table(f"{TITLE} Predicted and actual recall", columns, tuple(rows) or ((NONE,) * 6,))

@@ -13,7 +13,7 @@ from fsrs_opt.model.parameters import FloatArray
 from fsrs_opt.report import style
 from fsrs_opt.report.findings import Findings
 from fsrs_opt.report.parts import Picture, Table, missing
-from fsrs_opt.report.wording import RATINGS, counted, duration, listed, number, percent
+from fsrs_opt.report.wording import NONE, RATINGS, counted, duration, listed, number, percent
 from fsrs_opt.training.pretrain import FirstReviews, first_reviews
 
 if TYPE_CHECKING:
@@ -126,9 +126,7 @@ def _legend(findings: Findings, made: Figure, wide: bool, has_data: bool) -> Non
     style.legend(made, handles, wide=wide)
 
 
-def _caption(
-    findings: Findings, curves: tuple[ForgettingCurve, ...], behind: dict[int, FirstReviews]
-) -> str:
+def _caption(findings: Findings, curves: tuple[ForgettingCurve, ...], behind: dict[int, FirstReviews]) -> str:
     after = [f"{duration(float(findings.new[r - 1]))} after {RATINGS[r]}" for r in RATINGS]
     said = [f"With the new parameters your recall falls to 90{chr(160)}% {listed(after)}."]
     if not behind:
@@ -146,8 +144,8 @@ def _caption(
         inside += float(data.count[(low <= expected) & (expected <= high)].sum())
         total += data.n_items
     said.append(
-        f"The circles are what happened: for {percent(inside / total)} of these {counted(int(total), 'review')} it"
-        " agrees with the curve, up to chance."
+        f"The circles are what happened: for {percent(inside / total)} of these"
+        f" {counted(int(total), 'review')} it agrees with the curve, up to chance."
     )
     return " ".join(said)
 
@@ -158,16 +156,14 @@ def _width(curve: ForgettingCurve, stability: float) -> float:
     return float((high - np.interp(at, curve.delta_t, curve.band.low))[0])
 
 
-def _table(
-    findings: Findings, curves: tuple[ForgettingCurve, ...], behind: dict[int, FirstReviews]
-) -> Table:
+def _table(findings: Findings, curves: tuple[ForgettingCurve, ...], behind: dict[int, FirstReviews]) -> Table:
     rows = []
     for curve in curves:
         rating = curve.first_rating
         data = behind.get(rating)
         stability = float(findings.new[rating - 1])
         if data is None:
-            rows.append((RATINGS[rating], number(stability, 2), "–", "0", "–", "–", "–"))
+            rows.append((RATINGS[rating], number(stability, 2), NONE, "0", NONE, NONE, NONE))
             continue
         expected = recall_after(data.delta_t, stability, findings.new)
         low = np.interp(data.delta_t, curve.delta_t, curve.band.low)

@@ -14,7 +14,7 @@ from fsrs_opt.model.parameters import D_MAX, D_MIN, FloatArray
 from fsrs_opt.report import style
 from fsrs_opt.report.findings import Findings
 from fsrs_opt.report.parts import Picture, Table, missing
-from fsrs_opt.report.wording import duration, number, percent
+from fsrs_opt.report.wording import TIMES, duration, number, percent
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -96,11 +96,17 @@ def _draw(findings: Findings, cards: _Cards, wide: bool) -> Figure:
     left.set_xlabel("recall at the time of the review")
     left.set_title("new parameters, by kind of card: grows by", color=style.MUTED)
 
-    d = np.linspace(D_MIN, D_MAX, 60)
+    difficulty = np.linspace(D_MIN, D_MAX, 60)
     right.axvspan(cards.easy, cards.hard, color=style.PALE, alpha=0.35, linewidth=0)
     for one in findings.drawn_others:
-        right.plot(d, factor(one.parameters, cards.stability, d, np.array(_DUE)), **style.OTHER_LINE)
-    right.plot(d, factor(findings.new, cards.stability, d, np.array(_DUE)), **style.NEW_LINE)
+        right.plot(
+            difficulty,
+            factor(one.parameters, cards.stability, difficulty, np.array(_DUE)),
+            **style.OTHER_LINE,
+        )
+    right.plot(
+        difficulty, factor(findings.new, cards.stability, difficulty, np.array(_DUE)), **style.NEW_LINE
+    )
     right.set_xlim(D_MIN, D_MAX)
     right.set_ylim(bottom=1)
     right.yaxis.set_major_formatter(_times)
@@ -112,19 +118,20 @@ def _draw(findings: Findings, cards: _Cards, wide: bool) -> Figure:
 
 
 def _times(value: float, _position: int) -> str:
-    return f"×{value:g}"
+    return f"{TIMES}{value:g}"
 
 
 def _caption(findings: Findings, cards: _Cards) -> str:
     due, late = factor(findings.new, cards.stability, np.array(cards.medium), np.array([_DUE, _LATE]))
     easy, hard = factor(findings.new, cards.stability, np.array([cards.easy, cards.hard]), np.array(_DUE))
     return (
-        f"A card of medium difficulty whose memory lasts {duration(cards.stability)} (a typical card of yours),"
-        f" reviewed when recall has fallen to {percent(_DUE)} and answered Good, lasts {number(float(due), 1)} times"
-        f" as long afterwards: {duration(cards.stability * float(due))}. Reviewed only at {percent(_LATE)} it would"
-        f" be {number(float(late), 1)} times, but you would forget it more often. At {percent(_DUE)} an easy card of"
-        f" yours (difficulty {number(cards.easy, 1)}) lasts {number(float(easy), 1)} times as long, a hard one"
-        f" ({number(cards.hard, 1)}) {number(float(hard), 1)} times."
+        f"A card of medium difficulty whose memory lasts {duration(cards.stability)} (a typical card of"
+        f" yours), reviewed when recall has fallen to {percent(_DUE)} and answered Good, lasts"
+        f" {number(float(due), 1)} times as long afterwards: {duration(cards.stability * float(due))}."
+        f" Reviewed only at {percent(_LATE)} it would be {number(float(late), 1)} times, but you would forget"
+        f" it more often. At {percent(_DUE)} an easy card of yours (difficulty {number(cards.easy, 1)}) lasts"
+        f" {number(float(easy), 1)} times as long, a hard one ({number(cards.hard, 1)})"
+        f" {number(float(hard), 1)} times."
     )
 
 
@@ -134,12 +141,12 @@ def _table(findings: Findings, cards: _Cards) -> Table:
     kinds = (("easy", cards.easy), ("medium", cards.medium), ("hard", cards.hard))
     for name, d in kinds:
         values = factor(findings.new, cards.stability, np.array(d), r)
-        rows.append((f"new, {name} card (D {d:.1f})", *(f"×{value:.2f}" for value in values)))
+        rows.append((f"new, {name} card (D {d:.1f})", *(f"{TIMES}{value:.2f}" for value in values)))
     label = "current" if findings.run.current else "default"
     for one in findings.drawn_others:
         values = factor(one.parameters, cards.stability, np.array(cards.medium), r)
         who = f"{label} ({one.name})" if len(findings.drawn_others) > 1 else label
-        rows.append((f"{who}, medium card", *(f"×{value:.2f}" for value in values)))
+        rows.append((f"{who}, medium card", *(f"{TIMES}{value:.2f}" for value in values)))
     columns = ("Parameters and card", *(f"at {percent(value)}" for value in _RETRIEVABILITY))
     caption = f"Growth of a stability of {duration(cards.stability)} after Good, by recall at the review"
     return Table(caption, columns, tuple(rows))

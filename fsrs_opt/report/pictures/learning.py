@@ -11,7 +11,7 @@ from fsrs_opt.evaluation.paired import SURPRISES_PER_NAT
 from fsrs_opt.report import style
 from fsrs_opt.report.findings import Findings
 from fsrs_opt.report.parts import Picture, Table, missing
-from fsrs_opt.report.wording import number
+from fsrs_opt.report.wording import NONE, number
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -57,7 +57,13 @@ def _draw(curve: LearningCurve, wide: bool) -> Figure:
     right.set_ylim(0, max(1.25 * _WORTH, float(expected.max()) * 1.1))
     right.set_xlim(0, float(curve.new_reviews[-1]))
     right.text(
-        float(curve.new_reviews[-1]), _WORTH, "worth it ", ha="right", va="bottom", color=style.MUTED, fontsize=8.5
+        float(curve.new_reviews[-1]),
+        _WORTH,
+        "worth it ",
+        ha="right",
+        va="bottom",
+        color=style.MUTED,
+        fontsize=8.5,
     )
     if curve.optimize_after is not None:
         here = float(np.interp(curve.optimize_after, curve.new_reviews, expected))
@@ -72,9 +78,9 @@ def _draw(curve: LearningCurve, wide: bool) -> Figure:
             color=style.INK,
             weight="bold",
         )
-    right.yaxis.get_major_locator().set_params(integer=True, nbins=6)  # type: ignore[call-arg]
+    right.yaxis.get_major_locator().set_params(integer=True, nbins=6)
     right.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-    right.xaxis.get_major_locator().set_params(nbins=5)  # type: ignore[call-arg]
+    right.xaxis.get_major_locator().set_params(nbins=5)
     right.set_title("from now on: saved in 1,000 reviews", color=style.MUTED)
     right.set_xlabel("more reviews before you optimize again")
     return made
@@ -87,8 +93,8 @@ def _caption(curve: LearningCurve) -> str:
     best = int(np.argmax(gain))
     said = [curve.advice] if curve.advice else []
     said.append(
-        f"In the past, optimizing again would have clearly paid in {clear} of {len(gain)} comparisons; the most"
-        f" it saved is {number(float(gain[best]), 1)} surprises in 1,000 reviews, going from"
+        f"In the past, optimizing again would have clearly paid in {clear} of {len(gain)} comparisons; the"
+        f" most it saved is {number(float(gain[best]), 1)} surprises in 1,000 reviews, going from"
         f" {curve.past[best].n_before:,} to {curve.past[best].n_after:,} reviews."
     )
     return " ".join(said)
@@ -110,6 +116,6 @@ def _table(curve: LearningCurve) -> Table:
     for more, gain in zip(
         curve.new_reviews[every::every].tolist(), curve.expected_gain[every::every].tolist(), strict=True
     ):
-        rows.append(("expected from now on", f"{more:,.0f}", number(gain * SURPRISES_PER_NAT, 2), "–"))
+        rows.append(("expected from now on", f"{more:,.0f}", number(gain * SURPRISES_PER_NAT, 2), NONE))
     columns = ("Optimizing again", "More reviews", "Surprises saved in 1,000 reviews", "90 % interval")
     return Table(TITLE, columns, tuple(rows))

@@ -84,11 +84,29 @@ def _draw(findings: Findings, found: Posterior, wide: bool) -> Figure:
     ax.spines["left"].set_visible(False)
     for k in range(N_PARAMETERS):
         share = "limit" if found.held[k] else f"{found.data_share[k]:.0f} %"
-        ax.text(1.02, k, share, transform=ax.get_yaxis_transform(), va="center", color=style.INK, fontsize=8.5)
+        ax.text(
+            1.02, k, share, transform=ax.get_yaxis_transform(), va="center", color=style.INK, fontsize=8.5
+        )
         if not wide:
             text = MEANINGS[k]
-            ax.text(0.015, k - 0.22, text, transform=ax.get_yaxis_transform(), va="center", color=style.MUTED, fontsize=8)
-    ax.text(1.02, -0.75, "from your\nreviews", transform=ax.get_yaxis_transform(), va="bottom", color=style.MUTED, fontsize=8.5)
+            ax.text(
+                0.015,
+                k - 0.22,
+                text,
+                transform=ax.get_yaxis_transform(),
+                va="center",
+                color=style.MUTED,
+                fontsize=8,
+            )
+    ax.text(
+        1.02,
+        -0.75,
+        "from your\nreviews",
+        transform=ax.get_yaxis_transform(),
+        va="bottom",
+        color=style.MUTED,
+        fontsize=8.5,
+    )
     _legend(findings, made, wide)
     return made
 
@@ -124,17 +142,19 @@ def _caption(findings: Findings, found: Posterior) -> str:
             f" (the bar does not touch the line){listing}."
         )
     else:
-        said.append("No bar is clear of the line: your reviews do not yet tell you apart from the usual user.")
+        said.append(
+            "No bar is clear of the line: your reviews do not yet tell you apart from the usual user."
+        )
     said.append(
-        f"Taken together, your reviews settle about {number(found.effective_parameters, 0)} of the 21 numbers;"
-        " the rest is what is usual among users."
+        f"Taken together, your reviews settle about {number(found.effective_parameters, 0)} of the 21"
+        " numbers; the rest is what is usual among users."
     )
     known = np.where(found.held, np.inf, found.data_share)
     least = int(np.argmin(known))
     if np.isfinite(known[least]):
         said.append(
-            f"They tell least about w{least} ({MEANINGS[least]}): {number(float(known[least]))}\N{NO-BREAK SPACE}%"
-            " of what is known about it comes from them."
+            f"They tell least about w{least} ({MEANINGS[least]}):"
+            f" {number(float(known[least]))}\N{NO-BREAK SPACE}% of what is known about it comes from them."
         )
     if found.held.any():
         which = listed([f"w{k}" for k in np.flatnonzero(found.held).tolist()])

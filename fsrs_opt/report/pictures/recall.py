@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -72,7 +72,9 @@ def by_number(findings: Findings) -> Picture:
         ax.set_xlabel("which review on a later day it is for the card")
         return made
 
-    where = [f"at review {name}" if lo == hi else f"at reviews {name}" for name, (lo, hi) in _named(names, groups)]
+    where = [
+        f"at review {name}" if lo == hi else f"at reviews {name}" for name, (lo, hi) in _named(names, groups)
+    ]
     return Picture(
         BY_NUMBER,
         BY_NUMBER_TITLE,
@@ -99,7 +101,12 @@ def _figure(findings: Findings, groups: Groups, x: list[float], wide: bool) -> F
 
     made = style.figure(wide, 2.9, 3.4)
     ax = made.subplots()
-    actual = {"color": style.INK, "marker": "D", "markersize": 5, "markerfacecolor": style.PAPER}
+    actual: dict[str, Any] = {
+        "color": style.INK,
+        "marker": "D",
+        "markersize": 5,
+        "markerfacecolor": style.PAPER,
+    }
     ax.vlines(x, groups.low, groups.high, color=style.INK, linewidth=1.2, zorder=5)
     ax.plot(x, groups.actual, linestyle="", zorder=6, **actual)
     ax.plot(x, groups.other, **style.OTHER_LINE, **style.OTHER_MARK)
@@ -132,7 +139,8 @@ def _caption(findings: Findings, groups: Groups, where: list[str]) -> str:
     said += (
         f"{findings.other_words[0].upper()}{findings.other_words[1:]} miss most {where[worst]}: they predict"
         f" {percent(float(groups.other[worst]))}, the new ones {percent(float(groups.new[worst]))}, and"
-        f" {percent(float(groups.actual[worst]))} of {counted(int(groups.count[worst]), 'review')} were recalled."
+        f" {percent(float(groups.actual[worst]))} of {counted(int(groups.count[worst]), 'review')} were"
+        " recalled."
     )
     return said
 

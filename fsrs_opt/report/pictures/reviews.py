@@ -24,8 +24,8 @@ NAME, TITLE = "reviews", "Your reviews over time"
 
 _PARTS = (
     ("predicted", "predicted: on a later day", style.NEW, ""),
-    ("same day", "first answers, same-day repeats", style.SOFT, "...."),
-    ("history", "left out: the card’s start is missing", style.PAPER, "////"),
+    ("same day", "first answers, same-day repeats", style.SOFT, ""),
+    ("history", "left out: the card's start is missing", style.PAPER, "////"),
     ("no answer", "left out: previews, no answer", style.PAPER, "xxxx"),
 )
 _DAYS_UPTO, _WEEKS_UPTO, _MONTHS_UPTO = 62, 400, 2200  # days shown in bars of a day, a week, a month
@@ -113,10 +113,15 @@ def _draw(findings: Findings, amounts: Amounts, wide: bool) -> Figure:
     for (_, text, colour, hatch), heights in zip(_PARTS, amounts.parts, strict=True):
         if not heights.sum():
             continue
-        looks: dict[str, Any] = {"facecolor": colour, "hatch": hatch, "edgecolor": style.PLAIN, "linewidth": 0.5}
+        looks: dict[str, Any] = {
+            "facecolor": colour,
+            "hatch": hatch,
+            "edgecolor": style.PLAIN,
+            "linewidth": 0.5,
+        }
         if not hatch:
             looks["edgecolor"] = colour
-        ax.add_patch(_bars(at, amounts.width * gap, bottom, heights, looks))
+        ax.add_patch(_bars(at, amounts.width.astype(np.float64) * gap, bottom, heights, looks))
         bottom += heights
         handles.append(Patch(label=text, **looks))
     ax.set_ylim(0, max(1.0, float(bottom.max())) * 1.1)
@@ -156,9 +161,10 @@ def _date_axis(ax: Any, most: int) -> None:
     """The axis holds days since 1970, which is matplotlib's own epoch."""
     from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
-    locator = AutoDateLocator(minticks=3, maxticks=most)
+    locator = AutoDateLocator(minticks=3, maxticks=most)  # type: ignore[no-untyped-call]
     ax.xaxis.set_major_locator(locator)
-    ax.xaxis.set_major_formatter(ConciseDateFormatter(locator, show_offset=False))
+    formatter = ConciseDateFormatter(locator, show_offset=False)  # type: ignore[no-untyped-call]
+    ax.xaxis.set_major_formatter(formatter)
 
 
 def _mark_held_out(findings: Findings, ax: Any, at: npt.NDArray[np.float64]) -> None:
@@ -192,7 +198,9 @@ def _caption(findings: Findings, amounts: Amounts) -> str:
     total, busiest = amounts.parts.sum(axis=0), int(np.argmax(amounts.parts.sum(axis=0)))
     said = []
     if amounts.dated:
-        dates = review_dates(findings.run.collection.log["review_time"].to_numpy(), findings.run.collection.day)
+        dates = review_dates(
+            findings.run.collection.log["review_time"].to_numpy(), findings.run.collection.day
+        )
         of = f"From {_day(dates.min())} to {_day(dates.max())}"
         when = _period_name(amounts, busiest)
         said.append(
