@@ -30,9 +30,9 @@ FAR_FROM_DEFAULTS: FloatArray = np.array(
 
 
 def simulate(h: Histories, w: FloatArray, seed: int) -> Histories:
-    """The histories with new ratings: a review on a later day is recalled with the chance that FSRS-6 with `w`
-    gives it. Recalled, it keeps its rating (Good where that was Again); forgotten, it is rated Again. First and
-    same-day ratings stay."""
+    """The histories with new ratings: a review on a later day is recalled with the chance that FSRS-6 with
+    `w` gives it. Recalled, it keeps its rating (Good where that was Again); forgotten, it is rated Again.
+    First and same-day ratings stay."""
     uniform = np.random.default_rng(seed).random(h.n_reviews)
     steps = make_steps(
         h.offsets, h.delta_t, h.rating, np.zeros(h.n_reviews), dtype=torch.float64, device="cpu"

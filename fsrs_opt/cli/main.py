@@ -10,6 +10,7 @@ import click
 
 from fsrs_opt import __version__
 from fsrs_opt.cli.errors import exit_code_of
+from fsrs_opt.cli.evaluate import evaluate
 from fsrs_opt.cli.export import export
 from fsrs_opt.cli.inspect import inspect
 from fsrs_opt.cli.interrupts import interruptible, stopping
@@ -27,12 +28,14 @@ def fsrs_opt() -> None:
     \b
     Examples:
       fsrs-opt optimize collection.colpkg
+      fsrs-opt evaluate collection.colpkg
       fsrs-opt inspect collection.colpkg
       fsrs-opt export collection.colpkg -o reviews.csv
     """
 
 
 fsrs_opt.add_command(optimize)
+fsrs_opt.add_command(evaluate)
 fsrs_opt.add_command(inspect)
 fsrs_opt.add_command(export)
 

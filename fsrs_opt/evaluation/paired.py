@@ -26,7 +26,8 @@ SURPRISES_PER_NAT = 1000 / math.log(2)
 class PairedDifference:
     """Mean of (log loss of A - log loss of B) over the same held-out items, in nats: above 0, B is better.
 
-    low, high: 95 % interval, clustered by card. standard_error: of the mean. n_items, n_cards: behind it.
+    low, high: its interval (95 % unless said otherwise), clustered by card. standard_error: of the mean.
+    n_items, n_cards: behind it.
     """
 
     mean: float
@@ -44,7 +45,9 @@ def item_losses(labels: Array, retrievability: FloatArray) -> FloatArray:
     return losses
 
 
-def paired_difference(labels: Array, a: FloatArray, b: FloatArray, card: Array) -> PairedDifference | None:
+def paired_difference(
+    labels: Array, a: FloatArray, b: FloatArray, card: Array, *, level: float = LEVEL
+) -> PairedDifference | None:
     """How much lower the log loss of predictions `b` [n_items] is than that of `a`. None without items.
 
     card [n_items]: reviews of one card may depend on each other in any way. The interval is the
@@ -63,7 +66,7 @@ def paired_difference(labels: Array, a: FloatArray, b: FloatArray, card: Array) 
         return PairedDifference(mean, -math.inf, math.inf, math.inf, n, c)
     sums = np.bincount(cluster, weights=difference - mean)
     error = math.sqrt(c / (c - 1) * float(sums @ sums)) / n
-    half = _student_quantile((1 + LEVEL) / 2, c - 1) * error
+    half = _student_quantile((1 + level) / 2, c - 1) * error
     return PairedDifference(mean, mean - half, mean + half, error, n, c)
 
 

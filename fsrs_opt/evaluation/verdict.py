@@ -17,13 +17,17 @@ from fsrs_opt.evaluation.workload import Workload
 FloatArray = npt.NDArray[np.float64]
 
 
+OVER_CONSTANT_LEVEL = 0.99
+"""How sure it must be that memory has a say at all, before anything is changed for its sake."""
+
+
 @dataclass(frozen=True)
 class Verdict:
     """decision: "change", "keep" or "not enough data"; sentence: the same for a reader.
 
     basis: "held-out", or "in-sample" where no splits were made. against: what the new parameters are compared
     with, "current" or "default". gain: log loss of `against` less that of new, held-out. gain_over_constant:
-    log loss of the constant baseline less that of new. Both None without held-out items.
+    log loss of the constant baseline less that of new (99 % interval). Both None without held-out items.
     fewer_surprises, fewer_surprises_low, fewer_surprises_high: `gain` in bits per 1,000 reviews (1 bit: the
     surprise of a coin toss), with its 95 % interval. workload: None without cards to schedule.
     advice: sentences on which data would help, may be empty.
@@ -63,7 +67,9 @@ def held_out_verdict(
     if series.n_held_out:
         new = series.predictions["new"]
         gain = paired_difference(series.label, series.predictions[against], new, series.card)
-        over_constant = paired_difference(series.label, series.predictions["constant"], new, series.card)
+        over_constant = paired_difference(
+            series.label, series.predictions["constant"], new, series.card, level=OVER_CONSTANT_LEVEL
+        )
 
     if rung == "defaults" or gain is None or over_constant is None or not _enough(series, gain):
         decision = "not enough data"
@@ -72,7 +78,7 @@ def held_out_verdict(
         decision = "change"
         sentence = (
             f"Change: on reviews that they had not seen, the new parameters predict better than {yours}:"
-            f" of 1,000 reviews, expect about {_fewer(gain.mean)} ({_between(gain)})."
+            f" of 1,000 reviews, expect about {_fewer(gain)}."
         )
     else:
         decision = "keep"
@@ -157,17 +163,22 @@ def _why_keep(gain: PairedDifference, over_constant: PairedDifference) -> str:
     )
 
 
-def _fewer(nats: float) -> str:
-    bits = nats * SURPRISES_PER_NAT
-    return f"{abs(bits):.{0 if abs(bits) >= 10 else 1}f} {'fewer' if bits >= 0 else 'more'} surprises"
+def _fewer(gain: PairedDifference) -> str:
+    """Gain and interval in words, both above 0, e.g. "13 fewer surprises (7 to 19)"."""
+    mean, low, high = (
+        f"{nats * SURPRISES_PER_NAT:.{_digits(gain)}f}" for nats in (gain.mean, gain.low, gain.high)
+    )
+    return f"{mean} fewer surprises ({low} to {high})"
 
 
 def _between(gain: PairedDifference) -> str:
-    """The interval in words, e.g. "2.1 to 5.0 fewer"."""
+    """The interval in words, e.g. "between 2 more and 5 fewer surprises"."""
+    digits = _digits(gain)
     low, high = gain.low * SURPRISES_PER_NAT, gain.high * SURPRISES_PER_NAT
-    digits = 0 if min(abs(low), abs(high)) >= 10 else 1
-    if low >= 0:
-        return f"{low:.{digits}f} to {high:.{digits}f} fewer"
     if high <= 0:
         return f"{-high:.{digits}f} to {-low:.{digits}f} more surprises"
     return f"between {-low:.{digits}f} more and {high:.{digits}f} fewer surprises"
+
+
+def _digits(gain: PairedDifference) -> int:
+    return 0 if abs(gain.high - gain.low) * SURPRISES_PER_NAT >= 10 else 1
