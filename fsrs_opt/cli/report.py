@@ -21,7 +21,19 @@ from fsrs_opt.cli.json_output import print_json
     type=click.Path(path_type=Path),
     help="HTML file to write. [default: NAME-report.html in the current folder]",
 )
-@options.plot_options
+@click.option(
+    "--plots",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Write the pictures as files to this folder too.",
+)
+@click.option(
+    "--plot-format",
+    type=click.Choice(("svg", "png")),
+    default="svg",
+    show_default=True,
+    help="How the files of --plots are written.",
+)
 @click.option("--force", is_flag=True, help="Replace files that exist.")
 @click.option(
     "--current",
@@ -62,9 +74,11 @@ def report(
       fsrs-opt report collection.colpkg --plots pictures --plot-format png
     """
     started = time.perf_counter()
-    target = output or Path(f"{path.stem or 'fsrs'}-report.html")
-    options.check_report(target, path, force=force, plots=plots, form=plot_format)
     from fsrs_opt.cli.progress import Bar
+    from fsrs_opt.report import targets
+
+    target = targets.default_target(path) if output is None else output
+    targets.check(target, path, force=force, plots=plots, form=plot_format)
 
     with Bar(shown=not quiet) as bar:
         # A file that cannot be read is told at once, before torch is loaded.
@@ -88,9 +102,8 @@ def report(
         )
         bar.doing("drawing")
         from fsrs_opt.report.files import write
-        from fsrs_opt.report.findings import Findings
 
-        pictures = write(Findings(found), target, plots=plots, form=plot_format)
+        pictures = write(found, target, plots=plots, form=plot_format)
     total = time.perf_counter() - started
     if as_json:
         from fsrs_opt.commands.as_json_evaluation import evaluated

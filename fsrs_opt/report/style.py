@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from fsrs_opt.errors import FsrsOptError
-
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -80,18 +78,6 @@ _RC: dict[Any, Any] = {
     "legend.borderaxespad": 0.0,
     "hatch.linewidth": 0.7,
 }
-
-
-def check_there() -> None:
-    """Raises FsrsOptError where the libraries that a report needs are not installed."""
-    try:
-        import jinja2
-        import matplotlib.figure  # noqa: F401
-    except ImportError:
-        raise FsrsOptError(
-            'the report needs two more packages, matplotlib and jinja2: pip install "fsrs-opt[report]"'
-        ) from None
-    del jinja2
 
 
 @contextmanager

@@ -14,8 +14,6 @@ from fsrs_opt.report.parts import Picture
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FORMATS = ("svg", "png")
-
 _PNG_DPI = 200
 _NO_DATE = {"Date": None, "Creator": None, "Format": None, "Type": None}
 _HEAD = re.compile(r"^.*?<svg [^>]*?viewBox=\"([^\"]+)\"[^>]*>", re.DOTALL)
