@@ -13,6 +13,7 @@ from fsrs_opt.commands.current import CurrentSet, preset_of_cards
 from fsrs_opt.evaluation.score import all_reviews, predict_items
 from fsrs_opt.model.batch import WindowedBatch
 from fsrs_opt.model.parameters import DEFAULTS, FloatArray
+from fsrs_opt.report.wording import counted
 from fsrs_opt.reviews.items import Items, select
 
 if TYPE_CHECKING:
@@ -104,9 +105,10 @@ class Predicted:
     @property
     def basis(self) -> str:
         """Which reviews these are, within a sentence."""
+        n = counted(len(self.items), "review")
         if self.held_out:
-            return f"the {len(self.items):,} later reviews that the parameters had not seen"
-        return f"the {len(self.items):,} reviews that the parameters were fitted to"
+            return f"{n} that the parameters had not seen"
+        return f"{n} that the parameters were fitted to"
 
 
 def _predicted(findings: Findings) -> Predicted:

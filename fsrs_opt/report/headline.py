@@ -44,6 +44,8 @@ def headline(findings: Findings) -> Headline:
     paste = None
     if verdict.decision == "change":
         paste = paste_line(findings.new, relearning_steps=run.relearning_steps)
+    decided = verdict.decision != "not enough data"
+    again = findings.evaluation.learning.advice
     several = len(run.current) > 1 and not run.current[0].given
     return Headline(
         decision=verdict.decision,
@@ -52,19 +54,15 @@ def headline(findings: Findings) -> Headline:
         facts=tuple(_facts(findings)),
         paste=paste,
         where="each of the presets" if several else "your preset",
-        advice=(
-            *verdict.advice,
-            *((findings.evaluation.learning.advice,) if findings.evaluation.learning.advice else ()),
-        ),
+        advice=(*verdict.advice, *((again,) if again and decided else ())),
     )
 
 
 def _without_decision(sentence: str) -> str:
     """The sentence less its first words, which the title says already."""
-    for start in ("Change: ", "Not enough data: "):
-        if sentence.startswith(start):
-            rest = sentence.removeprefix(start)
-            return rest[0].upper() + rest[1:]
+    decision, colon, rest = sentence.partition(": ")
+    if colon and decision.startswith(("Change", "Keep", "Not enough data")):
+        return rest[0].upper() + rest[1:]
     return sentence
 
 
@@ -79,6 +77,8 @@ def _facts(findings: Findings) -> list[Fact]:
             f"of {counted(cards, 'card')}, each on a later day than the card's review before",
         )
     ]
+    if verdict.decision == "not enough data":
+        return facts  # what cannot be told from chance is no fact
     if verdict.fewer_surprises is not None:
         facts.append(
             _surprises(verdict.fewer_surprises, verdict.fewer_surprises_low, verdict.fewer_surprises_high)

@@ -17,13 +17,15 @@ Draw = Callable[[bool], "Figure"]
 class Table:
     """A table: caption, names of the columns, and rows of texts [n_columns]; the first text names the row.
 
-    text: the columns that hold words; the others hold numbers and are set flush right.
+    text: the columns that hold words; the others hold numbers and are set flush right. note: a sentence below
+    the table, "" for none.
     """
 
     caption: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     text: tuple[str, ...] = ()
+    note: str = ""
 
 
 @dataclass(frozen=True)

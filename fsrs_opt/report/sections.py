@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fsrs_opt.evaluation.evaluation import Judged
+from fsrs_opt.evaluation.evaluation import Evaluation, Judged
 from fsrs_opt.report.findings import Findings
 from fsrs_opt.report.parts import Picture, Section, Table
 from fsrs_opt.report.pictures.calibration import calibration
@@ -135,13 +135,13 @@ def _how_judged(findings: Findings) -> tuple[str, ...]:
 def _scores(findings: Findings) -> Iterator[Table]:
     said = findings.evaluation
     if said.time_series.n_held_out:
-        yield _score_table(said.held_out, "How well each predicts reviews that it had not seen (held-out)")
-    yield _score_table(
-        said.in_sample, "How well each predicts all reviews, those it was fitted to (in-sample)"
-    )
+        caption = "How well each predicts reviews that it had not seen (held-out)"
+        yield _score_table(said, said.held_out, caption)
+    caption = "How well each predicts all reviews, those it was fitted to (in-sample)"
+    yield _score_table(said, said.in_sample, caption)
 
 
-def _score_table(judged: dict[str, Judged | None], caption: str) -> Table:
+def _score_table(said: Evaluation, judged: dict[str, Judged | None], caption: str) -> Table:
     rows = []
     for name, words in _MODELS.items():
         one = judged.get(name)
@@ -150,15 +150,20 @@ def _score_table(judged: dict[str, Judged | None], caption: str) -> Table:
         scores = one.scores
         figures = (scores.log_loss, scores.rmse_bins, scores.auc, one.calibration.ici)
         rows.append((words, *(NONE if value is None else number(value, 4) for value in figures)))
-    return Table(caption, ("", "Log loss", "RMSE(bins)", "AUC", "Typical miss"), tuple(rows))
+    note = ""
+    if any(NONE in row for row in rows) and "auc" in said.reasons:
+        note = f"{NONE} There is no AUC: {said.reasons['auc']}."
+    return Table(caption, ("", "Log loss", "RMSE(bins)", "AUC", "Typical miss"), tuple(rows), note=note)
 
 
 def _workload(findings: Findings) -> tuple[str, ...]:
     workload = findings.evaluation.verdict.workload
     if workload is None:
         return ()
+    if workload.new < 1 and workload.current < 1:
+        return ()
+    new, other = (number(each, 0 if each >= 10 else 1) for each in (workload.new, workload.current))
     return (
-        f"From what you remember today, the new parameters ask for about {number(workload.new)} reviews a day"
-        f" for {counted(workload.cards, 'card')}, {findings.other_words} for about {number(workload.current)}"
-        " (an estimate).",
+        f"From what you remember today, the new parameters ask for about {new} reviews a day for"
+        f" {counted(workload.cards, 'card')}, {findings.other_words} for about {other} (an estimate).",
     )

@@ -1,4 +1,4 @@
-"""Whether a report can be made and where it may be written: asked before any long work, so nothing heavy here."""
+"""Whether a report can be made, and where: asked before any long work, so nothing heavy is loaded here."""
 
 from __future__ import annotations
 

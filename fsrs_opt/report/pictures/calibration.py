@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fsrs_opt.evaluation.calibration import Calibration
+from fsrs_opt.evaluation.calibration import Calibration, Reliability, wilson
 from fsrs_opt.report import style
 from fsrs_opt.report.findings import Findings
 from fsrs_opt.report.parts import Picture, Table, missing
@@ -15,6 +16,8 @@ from fsrs_opt.report.wording import NONE, counted, percent, points
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+SMALLEST_BIN = 10  # items
 
 NAME, TITLE = "calibration", "Do the predictions come true?"
 
@@ -28,8 +31,8 @@ def calibration(findings: Findings) -> Picture:
     new, other = judged.get("new"), judged.get(findings.other_name)
     if new is None or not len(new.calibration.reliability.count):
         return missing(NAME, TITLE, said.reasons.get("held_out", "there are no items"))
-    of_new = new.calibration
-    of_other = None if other is None else other.calibration
+    of_new = _coarser(new.calibration)
+    of_other = None if other is None else _coarser(other.calibration)
 
     def draw(wide: bool) -> Figure:
         return _draw(findings, of_new, of_other, wide)
@@ -37,6 +40,33 @@ def calibration(findings: Findings) -> Picture:
     return Picture(
         NAME, TITLE, _caption(findings, of_new, of_other), _table(findings, of_new, of_other), draw
     )
+
+
+def _coarser(of: Calibration) -> Calibration:
+    """The same with neighbouring bins put together until each holds enough items to be looked at."""
+    curve = of.reliability
+    filled = np.cumsum(curve.count) - curve.count  # items before the bin
+    total = int(curve.count.sum())
+    smallest = min(SMALLEST_BIN, total)
+    starts = [0]
+    for k in range(1, len(curve.count)):
+        if filled[k] - filled[starts[-1]] >= smallest and total - filled[k] >= smallest:
+            starts.append(k)
+    if len(starts) == len(curve.count):
+        return of
+    count = np.add.reduceat(curve.count, starts)
+    actual = np.add.reduceat(curve.actual * curve.count, starts) / count
+    low, high = wilson(actual, count)
+    together = Reliability(
+        count=count,
+        predicted=np.add.reduceat(curve.predicted * curve.count, starts) / count,
+        actual=actual,
+        low=low,
+        high=high,
+        lowest=curve.lowest[starts],
+        highest=np.maximum.reduceat(curve.highest, starts),
+    )
+    return replace(of, reliability=together)
 
 
 def _draw(findings: Findings, new: Calibration, other: Calibration | None, wide: bool) -> Figure:
@@ -79,7 +109,7 @@ def _panel(ax: Axes, of: Calibration, title: str, is_new: bool, lowest: float) -
 def _caption(findings: Findings, new: Calibration, other: Calibration | None) -> str:
     curve = new.reliability
     said = [
-        f"On {findings.predicted.basis}, the new parameters predicted"
+        f"Over {findings.predicted.basis}, the new parameters predicted"
         f" {percent(new.predicted, 1)} recall on average; {percent(new.actual, 1)} were recalled."
     ]
     if new.ici is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,7 @@ NAME, TITLE = "growth", "How much one successful review strengthens a memory"
 _GOOD = 3
 _DUE = 0.9  # retrievability of the right panel, and of the examples
 _LATE = 0.7
+_ALIKE = 1.0  # difficulties closer than this are one kind of card
 _RETRIEVABILITY = (0.98, 0.95, 0.9, 0.85, 0.8, 0.7, 0.6)
 
 
@@ -74,12 +75,15 @@ def _draw(findings: Findings, cards: _Cards, wide: bool) -> Figure:
     made = style.figure(wide, 3.2, 6.0)
     left, right = made.subplots(1, 2) if wide else made.subplots(2, 1)
     r = np.linspace(0.6, 0.99, 60)
-    kinds = (("easy", cards.easy, "-", 2.0), ("medium", cards.medium, (0, (6, 1.5)), 1.8))
+    kinds: list[tuple[str, float, Any]] = [("easy", cards.easy, "-"), ("hard", cards.hard, (0, (1.5, 1.2)))]
+    kinds.insert(1, ("medium", cards.medium, (0, (6, 1.5))))
+    if cards.hard - cards.easy < _ALIKE:
+        kinds = [("all cards", cards.medium, "-")]
     highest = 1.0
-    for name, d, dashes, width in (*kinds, ("hard", cards.hard, (0, (1.5, 1.2)), 2.0)):
+    for name, d, dashes in kinds:
         y = factor(findings.new, cards.stability, np.array(d), r)
         highest = max(highest, float(y.max()))
-        left.plot(r, y, color=style.NEW, linestyle=dashes, linewidth=width)
+        left.plot(r, y, color=style.NEW, linestyle=dashes, linewidth=2)
         left.annotate(
             name,
             (r[0], y[0]),

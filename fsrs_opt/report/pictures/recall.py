@@ -130,9 +130,8 @@ def _figure(findings: Findings, groups: Groups, x: list[float], wide: bool) -> F
 def _caption(findings: Findings, groups: Groups, where: list[str]) -> str:
     off_new, off_other = np.abs(groups.new - groups.actual), np.abs(groups.other - groups.actual)
     mean_new, mean_other = (float(np.average(off, weights=groups.count)) for off in (off_new, off_other))
-    if len(groups) == 1:
-        said = f"All of them are one group ({where[0]}): "
-    else:
+    said = "The reviews are too few for more than one group. "
+    if len(groups) > 1:
         said = f"Over these groups the new parameters are off by {points(mean_new)} on average, "
         said += f"{findings.other_words} by {points(mean_other)}. "
     worst = int(np.argmax(off_other))

@@ -17,6 +17,7 @@ from fsrs_opt.report.wording import counted, listed, percent
 from fsrs_opt.reviews import log as review_log
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.patches import PathPatch
 
@@ -30,6 +31,13 @@ _PARTS = (
 )
 _DAYS_UPTO, _WEEKS_UPTO, _MONTHS_UPTO = 62, 400, 2200  # days shown in bars of a day, a week, a month
 _WEEK_EPOCH = 3  # 1970-01-01 was a Thursday: weeks begin on Mondays
+
+_TICKS = (
+    *(("D", step) for step in (1, 2, 7, 14)),
+    *(("M", step) for step in (1, 2, 3, 6)),
+    *(("Y", step) for step in (1, 2, 5, 10, 20, 50)),
+)
+"""Distances of the ticks of a date axis, from the closest on."""
 
 FloatArray = npt.NDArray[np.float64]
 Days = npt.NDArray[np.datetime64[Any]]
@@ -103,6 +111,7 @@ def _periods(first: np.datetime64, last: np.datetime64) -> tuple[Days, str]:
 
 def _draw(findings: Findings, amounts: Amounts, wide: bool) -> Figure:
     from matplotlib.patches import Patch
+    from matplotlib.ticker import MaxNLocator
 
     made = style.figure(wide, 3.2, 3.9)
     ax = made.subplots()
@@ -126,10 +135,11 @@ def _draw(findings: Findings, amounts: Amounts, wide: bool) -> Figure:
         handles.append(Patch(label=text, **looks))
     ax.set_ylim(0, max(1.0, float(bottom.max())) * 1.1)
     ax.set_xlim(at[0] - 0.02 * _span(amounts), at[-1] + amounts.width[-1] + 0.01 * _span(amounts))
+    ax.yaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
     ax.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     style.label(ax, y=f"rows of the review log a {amounts.unit}")
     if amounts.dated:
-        _date_axis(ax, 8 if wide else 4)
+        _date_axis(ax, amounts, 9 if wide else 4)
     else:
         ax.set_xticks([])
         ax.set_xlabel("days (the file tells no dates)")
@@ -157,17 +167,25 @@ def _span(amounts: Amounts) -> float:
     return float(amounts.width.sum())
 
 
-def _date_axis(ax: Any, most: int) -> None:
-    """The axis holds days since 1970, which is matplotlib's own epoch."""
-    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+def _date_axis(ax: Axes, amounts: Amounts, most: int) -> None:
+    """At most so many ticks, at the starts of days, months or years; the year under the first of each."""
+    first, end = amounts.start[0], amounts.start[-1] + amounts.width[-1]
+    for code, step in _TICKS:
+        ticks = np.arange(first.astype(f"datetime64[{code}]"), end.astype(f"datetime64[{code}]") + 1)
+        from_epoch = ticks.astype(np.int64) + (1970 if code == "Y" else 0)
+        days = ticks[from_epoch % step == 0].astype("datetime64[D]")
+        days = days[(days >= first) & (days < end)]
+        if len(days) <= most:
+            break
+    labels, year = [], 0
+    for day in days.tolist():
+        text = {"D": f"{day.day} {day:%b}", "M": f"{day:%b}", "Y": f"{day.year}"}[code]
+        labels.append(text if day.year == year or code == "Y" else f"{text}\n{day.year}")
+        year = day.year
+    ax.set_xticks(days.astype(np.int64), labels)
 
-    locator = AutoDateLocator(minticks=3, maxticks=most)  # type: ignore[no-untyped-call]
-    ax.xaxis.set_major_locator(locator)
-    formatter = ConciseDateFormatter(locator, show_offset=False)  # type: ignore[no-untyped-call]
-    ax.xaxis.set_major_formatter(formatter)
 
-
-def _mark_held_out(findings: Findings, ax: Any, at: npt.NDArray[np.float64]) -> None:
+def _mark_held_out(findings: Findings, ax: Axes, at: npt.NDArray[np.float64]) -> None:
     predicted = findings.predicted
     if not predicted.held_out:
         return
@@ -205,7 +223,7 @@ def _caption(findings: Findings, amounts: Amounts) -> str:
         when = _period_name(amounts, busiest)
         said.append(
             f"{of} the review log has {counted(past.rows, 'row')}"
-            + (f"; most ({total[busiest]:,}) in {when}." if len(total) > 1 else ".")
+            + (f"; most ({total[busiest]:,}) {when}." if len(total) > 1 else ".")
         )
     else:
         said.append(f"The review log has {counted(past.rows, 'row')}.")
@@ -227,10 +245,10 @@ def _caption(findings: Findings, amounts: Amounts) -> str:
 def _period_name(amounts: Amounts, k: int) -> str:
     start = amounts.start[k]
     if amounts.unit == "month":
-        return str(start.item().strftime("%B %Y"))
+        return f"in {start.item():%B %Y}"
     if amounts.unit == "year":
-        return str(start.item().year)
-    return f"the week from {_day(start)}" if amounts.unit == "week" else f"the day {_day(start)}"
+        return f"in {start.item().year}"
+    return f"in the week from {_day(start)}" if amounts.unit == "week" else f"on {_day(start)}"
 
 
 def _table(amounts: Amounts) -> Table:
