@@ -31,8 +31,8 @@ def calibration(findings: Findings) -> Picture:
     new, other = judged.get("new"), judged.get(findings.other_name)
     if new is None or not len(new.calibration.reliability.count):
         return missing(NAME, TITLE, said.reasons.get("held_out", "there are no items"))
-    of_new = _coarser(new.calibration)
-    of_other = None if other is None else _coarser(other.calibration)
+    of_new = coarser(new.calibration)
+    of_other = None if other is None else coarser(other.calibration)
 
     def draw(wide: bool) -> Figure:
         return _draw(findings, of_new, of_other, wide)
@@ -42,7 +42,7 @@ def calibration(findings: Findings) -> Picture:
     )
 
 
-def _coarser(of: Calibration) -> Calibration:
+def coarser(of: Calibration) -> Calibration:
     """The same with neighbouring bins put together until each holds enough items to be looked at."""
     curve = of.reliability
     filled = np.cumsum(curve.count) - curve.count  # items before the bin
