@@ -8,7 +8,7 @@ from rich.text import Text
 from fsrs_opt.cli import output, rows_report, words
 from fsrs_opt.commands.evaluate import Evaluated
 from fsrs_opt.evaluation.evaluation import Evaluation, Judged
-from fsrs_opt.evaluation.health import HealthCheck
+from fsrs_opt.evaluation.health import MAX_LOG_LOSS_RATIO, MAX_RMSE_BINS_RATIO, HealthCheck
 from fsrs_opt.evaluation.uncertainty import Posterior
 from fsrs_opt.evaluation.verdict import Verdict
 from fsrs_opt.model.parameters import MEANINGS, N_PARAMETERS
@@ -158,11 +158,13 @@ def _calibration(console: Console, seen: Evaluation) -> None:
 def _health(console: Console, health: HealthCheck) -> None:
     if health.healthy is None or health.log_loss_ratio is None or health.rmse_bins_ratio is None:
         return
+    what = "Healthy" if health.healthy else "Not healthy"
     output.heading(console, "Anki's health check", "with our recipe instead of Anki's")
     output.sentence(
         console,
-        f"{'Healthy' if health.healthy else 'Not healthy'}: log loss is {health.log_loss_ratio:.2f} of what is"
-        f" usual (up to 1.11), RMSE(bins) {health.rmse_bins_ratio:.2f} (up to 1.53); one of them is enough.",
+        f"{what}: log loss is {health.log_loss_ratio:.2f} of what is"
+        f" usual (up to {MAX_LOG_LOSS_RATIO}), RMSE(bins) {health.rmse_bins_ratio:.2f}"
+        f" (up to {MAX_RMSE_BINS_RATIO}); one of them is enough.",
         indent=2,
     )
 

@@ -48,6 +48,11 @@ from fsrs_opt.cli.json_output import print_json
 )
 @click.option("--device", default="cpu", show_default=True, help="Where torch computes: cpu, cuda, …")
 @click.option(
+    "--kernel",
+    type=click.Choice(options.KERNELS),
+    help="What runs the passes: compiled code or torch. [default: auto, or FSRS_OPT_KERNEL]",
+)
+@click.option(
     "--output",
     metavar="FILE",
     type=click.Path(path_type=Path),
@@ -74,6 +79,7 @@ def optimize(
     workers: int | None,
     no_held_out: bool,
     device: str,
+    kernel: str | None,
     output: Path | None,
     report: Path | None,
     as_json: bool,
@@ -124,6 +130,7 @@ def optimize(
             splits=0 if no_held_out else N_SPLITS,
             workers=workers,
             device=device,
+            kernel=kernel,
             progress=bar.training,
             held_out_progress=bar.held_out,
         )

@@ -12,6 +12,7 @@ import click
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 RECIPES = ("map", "classic")
+KERNELS = ("auto", "native", "torch")
 STAGES = ("pretrain", "train", "finetune")
 """As in `fsrs_opt.training.fit`, which is too heavy to load for a help text."""
 

@@ -41,6 +41,7 @@ def optimized(result: Optimized) -> Json:
         "day": day(result.collection),
         "counts": counts(result.histories, len(result.data)),
         "recipe": result.fit.recipe,
+        "kernel": result.fit.kernel,
         "rung": result.fit.rung,
         "relearning_steps": result.relearning_steps,
         "stages": [dataclasses.asdict(stage) for stage in result.fit.stages],

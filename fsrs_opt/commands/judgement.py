@@ -52,6 +52,7 @@ def judge(
     stages: Sequence[str] = STAGES,
     short_term: bool = True,
     device: str = "cpu",
+    kernel: str | None = None,
     workers: int | None = None,
     progress: Fraction | None = None,
 ) -> Judgement:
@@ -62,7 +63,7 @@ def judge(
     """
     started = time.perf_counter()
     data, in_use = prepared.data, prepared.current
-    batch = all_reviews(data, device=device)
+    batch = all_reviews(data, device=device, kernel=kernel)
     predictions = {
         "default": predict_items(data, DEFAULTS, batch=batch),
         "new": predict_items(data, new, batch=batch),
@@ -88,7 +89,7 @@ def judge(
             fixed=new if fitted is None else None,
             current=predictions.get("current"),
             batch=batch,
-            workers=workers if device == "cpu" else 1,
+            workers=1 if device != "cpu" or (workers is None and kernel == "native") else workers,
             progress=progress,
         )
     found, why = _posterior(fitted, stages, prepared.relearning_steps, short_term)

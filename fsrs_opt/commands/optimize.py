@@ -65,6 +65,7 @@ def optimize(
     timezone: str | None = None,
     day_start: int | None = None,
     device: str = "cpu",
+    kernel: str | None = None,
     splits: int = N_SPLITS,
     workers: int | None = None,
     progress: ProgressCallback | None = None,
@@ -97,6 +98,7 @@ def optimize(
         relearning_steps=prepared.relearning_steps,
         short_term=short_term,
         device=device,
+        kernel=kernel,
     )
     started = time.perf_counter()
     fitted = fitter(prepared.data, progress=progress)
@@ -110,6 +112,7 @@ def optimize(
         stages=stages,
         short_term=short_term,
         device=device,
+        kernel=fitted.kernel,
         workers=workers,
         progress=held_out_progress,
     )

@@ -98,6 +98,8 @@ def time_series(
     if fixed is None:
         tasks = [(data, fitter, train.stop, test.stop - test.start) for train, test in splits]
         work = [float(train.stop) for train, _ in splits]
+        if batch.packed is not None and workers is None:
+            workers = 1  # the native kernel is on all cores already
         fits = tuple(
             each(_fit_split, tasks, work, size=data.histories.n_reviews, workers=workers, done=progress)
         )

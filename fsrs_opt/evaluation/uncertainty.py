@@ -105,8 +105,8 @@ def posterior(
     return Posterior(
         parameters=w,
         covariance=covariance,
-        low=np.clip(to_w(low_z), low_w, high_w),
-        high=np.clip(to_w(high_z), low_w, high_w),
+        low=np.where(at_low, w, np.clip(to_w(low_z), low_w, high_w)),
+        high=np.where(at_high, w, np.clip(to_w(high_z), low_w, high_w)),
         data_share=np.where(held, np.nan, 100 * np.clip(1 - sd**2 * prior, 0, 1)),
         held=held,
         effective_parameters=float(len(inverse) - np.trace(inverse @ (basis.T @ (prior[:, None] * basis)))),
@@ -135,7 +135,10 @@ def recall_band(recall: FloatArray, by_z: FloatArray, covariance: FloatArray, le
     reach = np.exp(NormalDist().inv_cdf((1 + level) / 2) * sd)
     odds = r / (1 - r)
     below = odds / reach
-    return Band(recall, below / (1 + below), 1 / (1 + 1 / (odds * reach)))
+    # at R = 1 (delta_t 0) nothing is uncertain, and the clipped odds would fall short of it
+    return Band(
+        recall, np.minimum(recall, below / (1 + below)), np.maximum(recall, 1 / (1 + 1 / (odds * reach)))
+    )
 
 
 def predicted_recall(

@@ -11,6 +11,7 @@ import torch
 from fsrs_opt.errors import UsageError
 from fsrs_opt.model import parameters
 from fsrs_opt.model.fsrs6 import FSRS6
+from fsrs_opt.model.kernel import choose
 from fsrs_opt.model.parameters import DEFAULTS, N_INITIAL_STABILITIES, N_PARAMETERS, SHORT_TERM, FloatArray
 from fsrs_opt.training import ladder
 from fsrs_opt.training.data import TrainingSet, kept_by_filter
@@ -35,14 +36,15 @@ _AT_LIMIT = 5e-5  # what is printed with four decimals cannot be told from its l
 class FitResult:
     """Parameters [21] and how they came about.
 
-    rung: "all", "pretrain" or "defaults", as far as the data allowed. parameter_notes: a few words on
-    each parameter. objective: J at the parameters (also after the classic recipe), None without items.
-    fisher: float64 [21, 21], information of the data alone at the parameters (without the prior), None
-    without items. messages: sentences that a user should read.
+    kernel: "native" or "torch", what ran the passes. rung: "all", "pretrain" or "defaults", as far as the
+    data allowed. parameter_notes: a few words on each parameter. objective: J at the parameters (also after
+    the classic recipe), None without items. fisher: float64 [21, 21], information of the data alone at the
+    parameters (without the prior), None without items. messages: sentences that a user should read.
     """
 
     parameters: FloatArray
     recipe: str
+    kernel: str
     rung: str
     stages: tuple[Stage, ...]
     parameter_notes: tuple[str, ...]
@@ -61,6 +63,7 @@ def fit(
     relearning_steps: int = 1,
     short_term: bool = True,
     device: str = "cpu",
+    kernel: str | None = None,
     seed: int = 0,
     progress: ProgressCallback | None = None,
 ) -> FitResult:
@@ -69,11 +72,12 @@ def fit(
     recipe: "map" (to the minimum of J) or "classic" (the field's mini-batches; no finetune stage).
     stages: which of `STAGES` to run; w0..w3 are frozen in train exactly when pretrain set them.
     relearning_steps: several of them lower the ceiling of w17 and w18. short_term: False holds w17..w19
-    at 0. device: a torch device. seed: of the classic recipe's shuffling. progress: called after
-    each step; raise from it to stop.
+    at 0. device, kernel: see `fsrs_opt.model.kernel.choose`. seed: of the classic recipe's shuffling.
+    progress: called after each step; raise from it to stop.
     Raises UsageError for a recipe, stage or number of steps that there is not.
     """
     _check(recipe, stages, relearning_steps)
+    kernel = choose(kernel, device)
     model = FSRS6(device=device, relearning_steps=relearning_steps, short_term=short_term)
     rung, messages = ladder.rung(data.items if recipe == "map" else kept_by_filter(data).items)
     wanted = [stage for stage in STAGES if stage in stages]
@@ -92,7 +96,7 @@ def fit(
                 model.w[:N_INITIAL_STABILITIES] = torch.from_numpy(pretrained.initial_stability)
 
     start = model.parameters_array()
-    objective = map_objective(data, device=device) if len(data) else None
+    objective = map_objective(data, device=device, kernel=kernel) if len(data) else None
     if objective is not None and pretrained is not None:
         done.append(Stage("pretrain", 0, objective.evaluate(model.w).loss, converged=True))
     if rung == "all" and objective is not None:
@@ -103,7 +107,9 @@ def fit(
                 rough = PROMISE_BEFORE_FINETUNE if "finetune" in wanted else PROMISE
                 done.append(run_map(model, objective, "train", progress, promise=rough))
             else:
-                done.append(run_classic(model, data, "train", progress, device=device, seed=seed))
+                done.append(
+                    run_classic(model, data, "train", progress, device=device, kernel=kernel, seed=seed)
+                )
             model.initial_stability_frozen = False
         if "finetune" in wanted and recipe == "map":
             done.append(run_map(model, objective, "finetune", progress))
@@ -125,6 +131,7 @@ def fit(
     return FitResult(
         parameters=fitted,
         recipe=recipe,
+        kernel=kernel,
         rung=rung,
         stages=tuple(done),
         parameter_notes=_notes(model, fitted, done, pretrained, fisher),

@@ -48,9 +48,9 @@ class Stage:
     converged: bool
 
 
-def map_objective(data: TrainingSet, *, device: str = "cpu") -> Objective:
+def map_objective(data: TrainingSet, *, device: str = "cpu", kernel: str | None = None) -> Objective:
     """J of a training set: weighted loss of all its items plus the prior."""
-    return Objective(windowed_batch(data, device=device), MapPrior())
+    return Objective(windowed_batch(data, device=device, kernel=kernel), MapPrior())
 
 
 def run_map(
@@ -77,6 +77,7 @@ def run_classic(
     progress: ProgressCallback | None,
     *,
     device: str = "cpu",
+    kernel: str | None = None,
     seed: int = 0,
 ) -> Stage:
     """The field's usual way: 5 epochs of Adam on mini-batches of 512 items, cosine learning rate.
@@ -87,7 +88,7 @@ def run_classic(
     prior = ClassicPrior(model.parameters_array())
     batches = [
         Objective(batch, prior, share=len(batch.labels) / len(kept))
-        for batch in mini_batches(kept, CLASSIC_BATCH_SIZE, device=device)
+        for batch in mini_batches(kept, CLASSIC_BATCH_SIZE, device=device, kernel=kernel)
     ]
     adam = torch.optim.Adam([model.w], betas=(0.9, 0.999), eps=1e-8)
     shuffle = torch.Generator().manual_seed(seed)

@@ -188,7 +188,7 @@ def test_classic_batches_hold_every_item_once() -> None:
     assert sum(len(batch.labels) for batch in batches) == len(data)
     w = torch.tensor(DEFAULTS)
     total = sum(batch.evaluate(w).loss for batch in batches)
-    assert total == pytest.approx(windowed_batch(data).evaluate(w).loss, rel=1e-12)
+    assert total == pytest.approx(windowed_batch(data, kernel="torch").evaluate(w).loss, rel=1e-12)
 
 
 def test_classic_lowers_its_own_objective(shared_real: Path) -> None:
