@@ -1,5 +1,6 @@
 # make demo   set up .venv and optimize the sample collection
 # make test   set up .venv and run every check: lint, types, import rules, tests
+# make sanitize   run the native kernels under AddressSanitizer and UndefinedBehaviorSanitizer (needs g++ and cmake)
 #
 # PYTHON     the interpreter to build .venv with (3.11 or newer), e.g. make demo PYTHON=python3.12
 # PIP_ARGS   more options for pip. Torch's default Linux build brings CUDA libraries of several GB along; to do
@@ -11,10 +12,10 @@ PIP_ARGS ?=
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(PIP_ARGS)
-INPUTS := pyproject.toml constraints.txt
+INPUTS := pyproject.toml constraints.txt CMakeLists.txt $(wildcard native/*)
 BROWSERS := chromium chromium-browser google-chrome-stable google-chrome
 
-.PHONY: demo test lint browser sample constraints clean
+.PHONY: demo test sanitize lint browser sample constraints clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/installed
@@ -31,6 +32,11 @@ browser:
 	    apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq -y install chromium >/dev/null; \
 	  else false; fi \
 	  || echo "No Chromium here: the tests that open the report in a browser will be skipped." >&2
+
+sanitize:
+	cmake -S . -B build/sanitize -DFSRS_OPT_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo
+	cmake --build build/sanitize --parallel 2
+	build/sanitize/sanitize
 
 lint: $(VENV)/installed-test
 	$(BIN)/ruff check .

@@ -69,10 +69,10 @@ FSRS_INLINE Tangent first_tangent(const Constants &c, int rating) {
 
 // Writes this review's scaled dR/dw and moves the tangent over the review: dS'/dw = dS'/dS dS/dw + dS'/dD dD/dw + direct.
 // Its own function, with the partials in memory: inlined, they crowd each other out of the registers.
-__attribute__((noinline)) void advance_tangent(const Constants &c, const Partials<1> &p, Lanes<1> scale, Tangent &t,
+__attribute__((noinline)) void advance_tangent(const Constants &c, const Partials<1> &p, Lanes<1> recall, Lanes<1> scale, Tangent &t,
                                                Rows &rows, int row) {
-    const Lanes<1> by_R = -scale * p.recall, by_S = by_R * p.forgotten_S;
-    const Lanes<1> onward = fma(p.forgotten * p.recall, p.forgotten_S, p.S);  // the way through 1 - R included
+    const Lanes<1> by_R = -scale * recall, by_S = by_R * p.forgotten_S;
+    const Lanes<1> onward = fma(p.forgotten * recall, p.forgotten_S, p.S);  // the way through 1 - R included
     auto move = [&](int column, Lanes<1> direct) {
         rows.column[column][row] = (by_S * t.S[column]).v[0];
         t.S[column] = fma(t.S[column], onward, direct);
@@ -91,7 +91,7 @@ __attribute__((noinline)) void advance_tangent(const Constants &c, const Partial
     move(17 - 3, fma(p.w17_w18, c.w[18], p.w17_rating));
     move(18 - 3, p.w17_w18 * c.w[17]);
     move(19 - 3, p.w19);
-    move(20 - 3, p.forgotten * p.recall * p.forgotten_w20);
+    move(20 - 3, p.forgotten * recall * p.forgotten_w20);
     rows.column[20 - 3][row] += (by_R * p.forgotten_w20).v[0];
     t.D[0] = fma(t.D[0], p.difficulty_D, all<1>(c.w[7]));
     t.D[1] = fma(t.D[1], p.difficulty_D, c.w[7] * float(c.difficulty_easy_w5));
@@ -129,9 +129,9 @@ void fisher_block(const Packed &packed, size_t begin, size_t end, const Constant
             for (Lanes<1> &d : t.D) d = keep(p.difficulty_inside, d);
 
             // root of weight / (R (1 - R)), and the residual d loss / dR over it
-            Lanes<1> scale = keep(l.inside, sqrt(r.weight / (p.recall * max(x.forgotten, kRMin))));
-            rows.residual[filled] = (scale * select(r.again, p.recall, -x.forgotten)).v[0];
-            advance_tangent(c, p, scale, t, rows, filled);
+            Lanes<1> scale = keep(l.inside, sqrt(r.weight / (x.recall * max(x.forgotten, kRMin))));
+            rows.residual[filled] = (scale * select(r.again, x.recall, -x.forgotten)).v[0];
+            advance_tangent(c, p, x.recall, scale, t, rows, filled);
             if (everywhere(r.weight == 0.0f)) continue;  // the row is all zeros: the next one overwrites it
             if (++filled == kBuffer) {
                 add_products(rows, filled, work.products);

@@ -1,6 +1,6 @@
 // FSRS-6 over lanes: one review's step, and its partial derivatives beside each formula.
 //
-// S stability, D difficulty, R retrievability, forgotten = 1 - R (kept instead of R: it stays exact near R = 1).
+// S stability, D difficulty, R retrievability, forgotten = 1 - R (kept beside R: each is exact where it is small).
 #pragma once
 
 #include "kernel.hpp"
@@ -37,11 +37,12 @@ FSRS_INLINE Review<N> review(const float *slot) {
 template <int N>
 struct Trace {
     Lanes<N> stability, difficulty;
-    Lanes<N> forgotten, log_growth;  // 1 - R and -ln R / w20
+    Lanes<N> recall, forgotten;      // R and 1 - R
+    Lanes<N> log_growth;             // -ln R / w20
     Lanes<N> curve_slope;            // (factor t / S) / (1 + factor t / S) / S
     Lanes<N> log_base;               // ln D for a lapse, else ln S
     Lanes<N> log_s1;                 // ln(S + 1)
-    Lanes<N> power, gain;            // the formulas' exp(..) and exp(..) - 1
+    Lanes<N> power, gain, inc;       // the formulas' exp(..), exp(..) - 1, and gain + 1, exact near 0 too
 };
 
 // In memory, a step's trace is kTraceRows rows of kStrip floats.
@@ -69,7 +70,9 @@ FSRS_INLINE void forgetting_curve(const Constants &c, const Review<N> &r, Lanes<
     Lanes<N> inverse = 1.0f / S;
     Lanes<N> elapsed = c.factor * r.delta_t * inverse;
     x.log_growth = log1p(elapsed);
-    x.forgotten = -expm1(-c.w[20] * x.log_growth);
+    PowerOfTwo<N> R = split_exp(-c.w[20] * x.log_growth);
+    x.recall = exp(R);
+    x.forgotten = -expm1(R);
     x.curve_slope = elapsed / (elapsed + 1.0f) * inverse;
 }
 
@@ -83,20 +86,22 @@ FSRS_INLINE void advance(const Constants &c, const Review<N> &r, Trace<N> &x, La
     forgetting_curve(c, r, S, x);
     x.log_base = log(select(r.lapse, D, S));
     x.log_s1 = log1p(S);
-    // same day: gain = inc - 1 = exp(w17 (G - 3 + w18)) S^-w19 - 1
+    // same day: inc = gain + 1 = exp(w17 (G - 3 + w18)) S^-w19
     Lanes<N> same = fma(x.log_base, -c.w[19], fma(r.rating - 3.0f, c.w[17], c.same_day_good));
     // lapse: power * gain = w11 D^-w12 exp(w14 (1 - R)) * ((S + 1)^w13 - 1)
     // success: power * gain = exp(w8) S^-w9 * (exp(w10 (1 - R)) - 1)
-    x.gain = expm1(select(r.same_day, same, select(r.lapse, c.w[13] * x.log_s1, c.w[10] * x.forgotten)));
+    PowerOfTwo<N> e = split_exp(select(r.same_day, same, select(r.lapse, c.w[13] * x.log_s1, c.w[10] * x.forgotten)));
+    x.gain = expm1(e);
+    x.inc = exp(e);
     x.power = exp(select(r.lapse, fma(x.forgotten, c.w[14], fma(x.log_base, -c.w[12], c.log_w11)),
                          fma(x.log_base, -c.w[9], c.w[8])));
     // same day: S' = S max(inc, 1), without the max for Again
-    Lanes<N> raised = select(r.again, x.gain, max(x.gain, 0.0f));
+    Lanes<N> kept = S * select(r.again, x.inc, max(x.inc, 1.0f));
     // success: S' = S (1 + power (11 - D) gain h b)
     Lanes<N> increase = x.power * x.gain * ((11.0f - D) * rating_factor(c, r));
     // lapse: S' = min(power gain, S / exp(w17 w18))
-    stability = select(r.lapse, min(x.power * x.gain, S * c.lapse_ceiling),
-                       fma(S, select(r.same_day, raised, increase), S));
+    Lanes<N> lapsed = min(x.power * x.gain, S * c.lapse_ceiling);
+    stability = select(r.same_day, kept, select(r.lapse, lapsed, fma(S, increase, S)));
     // D1 = D - w6 (G - 3) (10 - D) / 9;  D' = w7 (D0(4) - D1) + D1
     Lanes<N> D1 = fma((10.0f - D) * (r.rating - 3.0f), -c.w[6] / 9.0f, D);
     difficulty = fma(c.difficulty_easy - D1, c.w[7], D1);
@@ -110,7 +115,6 @@ struct Partials {
     Lanes<N> log_w11, w12, w13, w14;        // lapse
     Lanes<N> w17_w18, w17_rating, w19;      // same day (and the lapse's ceiling): d/d(w17 w18), d/dw17 through w17 (G - 3)
     Lanes<N> difficulty_D, w6, w7;          // of D'; its derivative with respect to D0(4) is w7
-    Lanes<N> recall;                        // R
     Lanes<N> forgotten_S, forgotten_w20;    // of 1 - R, both divided by R
     Mask<N> stability_inside, difficulty_inside;  // the clamp of the state before the review lets the gradient pass
 };
@@ -124,17 +128,15 @@ FSRS_INLINE Partials<N> partials(const Constants &c, const Review<N> &r, const T
     p.difficulty_inside = D == x.difficulty;
 
     // 1 - R = 1 - (1 + factor t / S)^-w20
-    p.recall = 1.0f - x.forgotten;
     p.forgotten_S = -c.w[20] * x.curve_slope;
     p.forgotten_w20 = fma(x.curve_slope * S, -c.factor_slope, x.log_growth);
 
     // success: S' = S (1 + power (11 - D) gain h b), power = exp(w8) S^-w9, gain = exp(w10 (1 - R)) - 1
     Mask<N> not_success = r.same_day | r.lapse;
-    Lanes<N> one_plus_gain = x.gain + 1.0f;
     Lanes<N> h_b = rating_factor(c, r);
     Lanes<N> rate = drop(not_success, x.power * (11.0f - D));
     Lanes<N> increase = rate * h_b * x.gain;                  // S' / S - 1
-    Lanes<N> steepness = S * rate * h_b * one_plus_gain;      // dS' / d(w10 (1 - R))
+    Lanes<N> steepness = S * rate * h_b * x.inc;      // dS' / d(w10 (1 - R))
     p.w8 = S * increase;
     p.w9 = -p.w8 * x.log_base;
     p.w10 = steepness * x.forgotten;
@@ -146,7 +148,7 @@ FSRS_INLINE Partials<N> partials(const Constants &c, const Review<N> &r, const T
     Lanes<N> ceiling = S * c.lapse_ceiling;
     Lanes<N> after = x.power * x.gain;
     Mask<N> formula = r.lapse & (after <= ceiling);
-    Lanes<N> base = keep(formula, x.power * one_plus_gain);   // dS' / d(w13 ln(S + 1))
+    Lanes<N> base = keep(formula, x.power * x.inc);   // dS' / d(w13 ln(S + 1))
     p.log_w11 = keep(formula, after);
     p.w12 = -p.log_w11 * x.log_base;
     p.w13 = base * x.log_s1;
@@ -154,12 +156,12 @@ FSRS_INLINE Partials<N> partials(const Constants &c, const Review<N> &r, const T
 
     // same day: S' = S max(inc, 1), inc = exp(w17 (G - 3 + w18)) S^-w19; the raw side counts at a tie
     Mask<N> raw = r.same_day & (r.again | (x.gain >= 0.0f));
-    Lanes<N> moved = keep(raw, S * one_plus_gain);
+    Lanes<N> moved = keep(raw, S * x.inc);
     p.w17_w18 = moved - keep(and_not(r.lapse, formula), ceiling);
     p.w17_rating = moved * (r.rating - 3.0f);
     p.w19 = -moved * x.log_base;
 
-    Lanes<N> same_day_S = select(raw, one_plus_gain * (1.0f - c.w[19]), 1.0f);
+    Lanes<N> same_day_S = select(raw, x.inc * (1.0f - c.w[19]), 1.0f);
     Lanes<N> lapse_S = select(formula, base * c.w[13] / (S + 1.0f), c.lapse_ceiling);
     Lanes<N> success_S = fma(increase, 1.0f - c.w[9], 1.0f);
     p.S = select(r.same_day, same_day_S, select(r.lapse, lapse_S, success_S));

@@ -37,8 +37,10 @@ FSRS_INLINE Loss<N> loss(const Constants &c, const Review<N> &r, const Trace<N> 
     Lanes<N> minus_log_r = c.w[20] * x.log_growth;
     l.inside = (x.forgotten >= kRMin) & (minus_log_r <= all<N>(-kLogRMin));
     Lanes<N> forgotten = max(x.forgotten, kRMin);
-    l.value = r.weight * select(r.again, -log(forgotten), clamp(minus_log_r, kRMin, -kLogRMin));
-    l.slope = keep(l.inside, r.weight * select(r.again, (x.forgotten - 1.0f) / forgotten, 1.0f));
+    // 1 - R has lost the last digits of a small R; the logarithm gets them back
+    Lanes<N> lost = keep(forgotten >= 0.5f, (1.0f - forgotten) - x.recall);
+    l.value = r.weight * select(r.again, -log(forgotten, lost), clamp(minus_log_r, kRMin, -kLogRMin));
+    l.slope = keep(l.inside, r.weight * select(r.again, -x.recall / forgotten, 1.0f));
     return l;
 }
 
@@ -147,7 +149,7 @@ void gradient_block(const Packed &packed, size_t begin, size_t end, const Consta
             a.w6 = fma(to_D, p.w6, a.w6);
             a.w7 = fma(to_D, p.w7, a.w7);
             a.easy = a.easy + to_D;
-            Lanes<1> to_forgotten = fma(to_S * p.forgotten, p.recall, l.slope);  // times R
+            Lanes<1> to_forgotten = fma(to_S * p.forgotten, x.recall, l.slope);  // times R
             a.w20 = fma(to_forgotten, p.forgotten_w20, a.w20);
             Lanes<1> next_S = fma(to_S, p.S, to_forgotten * p.forgotten_S);
             Lanes<1> next_D = fma(to_S, p.D, to_D * p.difficulty_D);

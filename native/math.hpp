@@ -37,16 +37,13 @@ FSRS_INLINE PowerOfTwo<N> split_exp(Lanes<N> x) {
 }
 
 template <int N>
-FSRS_INLINE Lanes<N> exp(Lanes<N> x) {
-    PowerOfTwo<N> e = split_exp(x);
-    return fma(e.scale, e.rest, e.scale);
-}
-
+FSRS_INLINE Lanes<N> exp(PowerOfTwo<N> e) { return fma(e.scale, e.rest, e.scale); }
 template <int N>
-FSRS_INLINE Lanes<N> expm1(Lanes<N> x) {
-    PowerOfTwo<N> e = split_exp(x);
-    return fma(e.scale, e.rest, e.scale - 1.0f);
-}
+FSRS_INLINE Lanes<N> expm1(PowerOfTwo<N> e) { return fma(e.scale, e.rest, e.scale - 1.0f); }
+template <int N>
+FSRS_INLINE Lanes<N> exp(Lanes<N> x) { return exp(split_exp(x)); }
+template <int N>
+FSRS_INLINE Lanes<N> expm1(Lanes<N> x) { return expm1(split_exp(x)); }
 
 // x = 2^exponent (1 + f), 1 + f in [sqrt(1/2), sqrt(2)), for x > 0 and normal; inverse = 2^-exponent.
 template <int N>
@@ -81,14 +78,20 @@ FSRS_INLINE Lanes<N> log(Lanes<N> x) {
     return log_of(r.exponent, r.f);
 }
 
+// log(x + lost), lost being what rounding took from x.
+template <int N>
+FSRS_INLINE Lanes<N> log(Lanes<N> x, Lanes<N> lost) {
+    Fraction<N> r = split_log(x);
+    return log_of(r.exponent, fma(lost, r.inverse, r.f));
+}
+
 // x >= 0. What rounding takes from 1 + x goes into f.
 template <int N>
 FSRS_INLINE Lanes<N> log1p(Lanes<N> x) {
     Lanes<N> u = x + 1.0f;
     Lanes<N> most = u - 1.0f;
     Lanes<N> lost = (x - most) + (1.0f - (u - most));
-    Fraction<N> r = split_log(u);
-    return log_of(r.exponent, fma(lost, r.inverse, r.f));
+    return log(u, lost);
 }
 
 }  // namespace

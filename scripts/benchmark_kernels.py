@@ -2,11 +2,11 @@
 
     python scripts/benchmark_kernels.py LOG.parquet [--copies 10] [--rounds 7]
 
-LOG is a review log in Parquet with revlog columns (id, cid, ease, type, factor); without it the log is simulated.
-Every figure is the median over rounds, and the rounds of all candidates are interleaved, so that a busy machine
-slows all of them alike. Times are processor time of the process for one thread, wall time for two (and for
-fsrs-rs, which is given the machine as it likes it). fsrs-rs's epoch is the difference between runs of 13 and of
-3 epochs, with card ids, divided by the reviews. Needs numpy and pandas, and fsrs-rs-python for the ratios; no torch.
+LOG is a review log in Parquet with revlog columns (id, cid, ease, type, factor); without it the log is
+simulated. Every figure is the median over rounds, and the rounds of all candidates are interleaved, so that a
+busy machine slows all of them alike. Times are processor time for one thread, wall time for two; fsrs-rs's are
+given as both. fsrs-rs's epoch is the difference between runs of 13 and of 3 epochs, with card ids, divided by the
+reviews. Needs numpy and pandas, and fsrs-rs-python for the ratios; no torch.
 """
 
 from __future__ import annotations
@@ -24,16 +24,17 @@ from fsrs_opt import _native
 from fsrs_opt.reviews.history import histories
 
 # The defaults of FSRS-6; the cost of a pass does not depend on the parameters.
-W = np.array(
-    [0.212, 1.2931, 2.3065, 8.2956, 6.4133, 0.8334, 3.0194, 0.001, 1.8722, 0.1666, 0.796]
-    + [1.4835, 0.0614, 0.2629, 1.6483, 0.6014, 1.8729, 0.5425, 0.0912, 0.0658, 0.1542]
+W = np.fromstring(
+    "0.212 1.2931 2.3065 8.2956 6.4133 0.8334 3.0194 0.001 1.8722 0.1666 0.796 "
+    "1.4835 0.0614 0.2629 1.6483 0.6014 1.8729 0.5425 0.0912 0.0658 0.1542",
+    sep=" ",
 )
 Arrays = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 FEW, MANY = 3, 13  # epochs
 
 
 def read(path: str) -> Arrays:
-    """offsets, rating, delta_t, weight of the histories in a Parquet log; days are 24 hours from the first row."""
+    """offsets, rating, delta_t, weight of the histories in a Parquet log; days are those of UTC."""
     rows = pd.read_parquet(path)
     log = pd.DataFrame(
         {
@@ -100,7 +101,9 @@ def timed(call: Callable[[], object], clock: Callable[[], float]) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("log", nargs="?")
     parser.add_argument("--copies", type=int, default=10, help="times the log is replicated (default 10)")
     parser.add_argument("--rounds", type=int, default=7)
@@ -153,7 +156,10 @@ def main() -> None:
         return
     for name, values in epoch.items():
         per_review = 1e9 * statistics.median(values)
-        print(f"\nfsrs-rs epoch, card ids, {name}: {per_review:.1f} ns per review (least {1e9 * min(values):.1f})")
+        print(
+            f"\nfsrs-rs epoch, card ids, {name}: {per_review:.1f} ns per review "
+            f"(least {1e9 * min(values):.1f})"
+        )
         for isa in _native.isas():
             own = ns[f"{isa} loss_gradient" + (", 1 thread, wall" if name == "wall time" else "")]
             print(f"fsrs-rs epoch / {isa} loss + gradient: {per_review / own:.1f}")

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from fsrs_opt.commands import current as current_parameters
 from fsrs_opt.commands.prepare import Prepared
+from fsrs_opt.evaluation.metrics import log_loss
 from fsrs_opt.evaluation.score import Scores, all_reviews, predict_items, score
 from fsrs_opt.evaluation.time_series import Fitter, Fraction, TimeSeries, no_time_series, time_series
 from fsrs_opt.evaluation.uncertainty import Posterior, posterior
@@ -117,6 +118,27 @@ def judge(
         reasons=reasons,
         seconds={"evaluate": judged_at - started, "held_out": time.perf_counter() - judged_at},
     )
+
+
+def worse_for(prepared: Prepared, predictions: dict[str, FloatArray]) -> list[str]:
+    """A sentence for each preset whose own parameters predict its items better than the new ones do.
+
+    Only where presets hold different parameters: what is better for a whole collection may be worse for a
+    part of it. In-sample, weighted by recency.
+    """
+    data, said = prepared.data, []
+    for one in prepared.current if len(prepared.current) > 1 else ():
+        mine = one.cards[data.items.card]
+        own, new = (
+            log_loss(data.items.label[mine], predictions[name][mine], data.weights[mine])
+            for name in ("current", "new")
+        )
+        if own is not None and new is not None and new >= own:
+            said.append(
+                f"Leave the preset “{one.name}” as it is: its own parameters predict its reviews better than"
+                f" the new ones (log loss {own:.4f} against {new:.4f}, in-sample)."
+            )
+    return said
 
 
 def _in_sample_gain(scores: dict[str, Scores | None]) -> float | None:

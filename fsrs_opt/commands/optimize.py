@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from fsrs_opt.commands.current import CurrentSet
-from fsrs_opt.commands.judgement import Judgement, judge
+from fsrs_opt.commands.judgement import Judgement, judge, worse_for
 from fsrs_opt.commands.prepare import prepare
 from fsrs_opt.errors import UsageError
 from fsrs_opt.evaluation.score import Scores
@@ -33,7 +33,7 @@ class Optimized:
     """What `optimize` found.
 
     parameters [21]: those to use, which are the current ones where the verdict is to keep them (with several
-    presets in use there is no one current set, and the fitted ones stand here). scores: by "default",
+    presets in use those of the one with the most cards). scores: by "default",
     "current" (None without current parameters) and "new" (the fitted ones), on the same items, in-sample.
     judgement: what the verdict rests on. seconds: by "read", "histories", "train", "evaluate" (in-sample),
     "held_out" and "total".
@@ -128,16 +128,23 @@ def optimize(
         judgement=judged,
         verdict=judged.verdict,
         parameters=_to_use(judged.verdict, fitted, prepared.current),
-        messages=prepared.messages + fitted.messages,
+        messages=(
+            *prepared.messages,
+            *fitted.messages,
+            *(worse_for(prepared, judged.predictions) if judged.verdict.decision == "change" else ()),
+        ),
         seconds={**seconds, "total": sum(seconds.values())},
     )
 
 
 def _to_use(verdict: Verdict, fitted: FitResult, in_use: Sequence[CurrentSet]) -> FloatArray:
-    """The parameters to use: the new ones where the verdict is to change, else those in use."""
-    if verdict.decision == "change" or len(in_use) > 1:
+    """The parameters to use: the new ones where the verdict is to change, else those in use (of the preset
+    with the most cards, where presets hold different ones)."""
+    if verdict.decision == "change":
         return fitted.parameters
-    return in_use[0].parameters if in_use else DEFAULTS.copy()
+    if not in_use:
+        return DEFAULTS.copy()
+    return max(in_use, key=lambda one: int(one.cards.sum())).parameters
 
 
 def check_device(device: str) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from fsrs_opt.commands import current as current_parameters
 from fsrs_opt.commands.current import CurrentSet
 from fsrs_opt.commands.dates import parse_date
-from fsrs_opt.errors import NothingToTrainError
+from fsrs_opt.errors import NothingToTrainError, UsageError
 from fsrs_opt.reviews.history import Histories, histories
 from fsrs_opt.sources import read
 from fsrs_opt.training.data import TrainingSet, training_set
@@ -48,7 +48,8 @@ def prepare(
     """Read a file (or take what `read` gave) and find its items. Arguments and errors:
     `commands.optimize`."""
     started = time.perf_counter()
-    cutoff = 0 if ignore_before is None else parse_date(ignore_before)
+    if ignore_before is not None:
+        parse_date(ignore_before)  # a wrong date is told before the file is read
     given = None if current is None else current_parameters.parse(current)
     if isinstance(source, str | Path):
         collection = read(source, timezone=timezone, day_start=day_start)
@@ -56,19 +57,33 @@ def prepare(
         collection = source
     read_at = time.perf_counter()
 
+    messages = list(collection.source.notes)
+    date = collection.ignore_before if ignore_before is None else ignore_before
+    try:
+        cutoff = parse_date(date) if date else 0
+    except UsageError:
+        cutoff = 0
+        messages.append(f"The preset's cut-off date “{date}” cannot be read and is ignored.")
     past = histories(collection.log, collection.day.day_of, ignore_before_ms=cutoff)
     data = training_set(past)
     if not len(data):
         raise NothingToTrainError(why_nothing(collection, past, cutoff > 0))
-    messages = list(collection.source.notes)
-    steps, said = _relearning_steps(collection, past, relearning_steps)
-    messages += said
-    in_use: tuple[CurrentSet, ...]
     if given is not None:
-        in_use = (CurrentSet("given", given, np.ones(past.n_cards, dtype=bool), stored=True, given=True),)
+        in_use: tuple[CurrentSet, ...] = (
+            CurrentSet("given", given, np.ones(past.n_cards, dtype=bool), stored=True, given=True),
+        )
     else:
         in_use, said = current_parameters.of_presets(collection, past.card_id)
         messages += said
+    steps, largest, n_presets = _relearning_steps(collection, past, relearning_steps)
+    if len(in_use) > 1:
+        messages.append(
+            f"{n_presets} presets are in use: every card is compared with its own preset's parameters."
+        )
+    if n_presets > 1 and relearning_steps is None:
+        messages.append(f"The number of relearning steps is that of “{largest}”, which has the most reviews.")
+    if not date and any(preset.ignore_before for preset in collection.presets.values()):
+        messages.append("The presets' own cut-off dates do not apply to the whole collection.")
     seconds = {"read": read_at - started, "histories": time.perf_counter() - read_at}
     return Prepared(collection, past, data, in_use, steps, tuple(messages), seconds)
 
@@ -91,20 +106,14 @@ def why_nothing(collection: Collection, past: Histories, cut_off: bool) -> str:
     )
 
 
-def _relearning_steps(collection: Collection, past: Histories, asked: int | None) -> tuple[int, list[str]]:
-    """Number of relearning steps: as asked, else of the preset with the most reviews; and what to say."""
-    if asked is not None or not collection.presets:
-        return 1 if asked is None else asked, []
+def _relearning_steps(collection: Collection, past: Histories, asked: int | None) -> tuple[int, str, int]:
+    """Relearning steps on the day of a lapse: as asked, else of the preset with the most reviews; the name of
+    that preset; and how many presets these cards have."""
+    if not collection.presets:
+        return 1 if asked is None else asked, "", 0
     preset_of = current_parameters.preset_of_cards(collection, past.card_id)
     presets, index = np.unique(preset_of, return_inverse=True)
     reviews = np.bincount(index, weights=np.diff(past.offsets))
     largest = collection.presets.get(int(presets[reviews.argmax()]))
-    said = []
-    if len(presets) > 1:
-        said.append(
-            f"{len(presets)} presets are in use: every card is compared with its own preset's parameters;"
-            f" relearning steps are those of “{largest.name if largest else 'Default'}” (most reviews)."
-        )
-    if any(preset.ignore_before for preset in collection.presets.values()):
-        said.append("The presets' own cut-off dates do not apply to the whole collection.")
-    return (len(largest.relearning_steps) if largest else 1), said
+    steps = 1 if largest is None else largest.same_day_relearning_steps
+    return steps if asked is None else asked, largest.name if largest else "Default", len(presets)

@@ -1,8 +1,8 @@
 """The compiled passes: the same results as `passes.py`, many times faster, on the processor.
 
-float32 in the lanes, float64 sums: gradients agree with float64 autograd to 1e-5, the Fisher matrix to 1e-4.
-Sums do not depend on the number of threads. The instruction set is the best that the processor has, or the one
-named by the environment variable FSRS_OPT_ISA (baseline, avx2, avx512).
+float32 in the lanes, float64 sums: gradients agree with float64 autograd to 1e-5, the Fisher matrix to
+1e-4. Sums do not depend on the number of threads. The instruction set is the best that the processor has,
+or the one named by the environment variable FSRS_OPT_ISA (baseline, avx2, avx512).
 
 `torch.ops.fsrs_opt.loss` is the same loss as an operator that autograd and torch.compile know.
 """
@@ -64,9 +64,9 @@ def _array(name: str, values: ArrayLike, dtype: type[np.generic]) -> NDArray[Any
 def pack(offsets: ArrayLike, rating: ArrayLike, delta_t: ArrayLike, weight: ArrayLike) -> Pack:
     """Histories in the form the kernels work on: cards of similar length side by side.
 
-    offsets [n_cards + 1]: card c owns reviews offsets[c]:offsets[c + 1]; rating [n_reviews] 1..4; delta_t
-    [n_reviews] days since the review before, >= 0; weight [n_reviews] >= 0, 0 where a review is not scored (the
-    first of a card never is). The arrays are copied. Raises ValueError for anything else.
+    offsets [n_cards + 1]: card c owns reviews offsets[c]:offsets[c + 1]; rating [n_reviews]
+    1..4; delta_t [n_reviews] days since the review before, >= 0; weight [n_reviews] >= 0, 0 where a review
+    is not scored (the first of a card never is). The arrays are copied. Raises ValueError for anything else.
     """
     return _native.Pack(
         _array("offsets", offsets, np.int64),
@@ -105,8 +105,8 @@ def predict(
     return packed.forward(_parameters(w), threads)
 
 
-# The operator takes plain tensors, so their packed form is remembered: the last few sets, for as long as nobody
-# writes into them. Holding the tensors keeps their ids from being used again.
+# The operator takes plain tensors, so their packed form is remembered: the last few sets, for as long as
+# nobody writes into them. Holding the tensors keeps their ids from being used again.
 _REMEMBERED = 4
 _packs: OrderedDict[tuple[tuple[int, int], ...], tuple[tuple[Tensor, ...], Pack]] = OrderedDict()
 
@@ -132,7 +132,8 @@ def loss(w: Tensor, offsets: Tensor, rating: Tensor, delta_t: Tensor, weight: Te
 
 @loss.register_fake
 def _(w: Tensor, offsets: Tensor, rating: Tensor, delta_t: Tensor, weight: Tensor) -> Tensor:
-    torch._check(w.shape == (N_PARAMETERS,), lambda: "w must hold 21 parameters")
+    if w.shape != (N_PARAMETERS,):
+        raise ValueError("w must hold 21 parameters")
     return w.new_empty(())
 
 

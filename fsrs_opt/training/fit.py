@@ -17,6 +17,7 @@ from fsrs_opt.training import ladder
 from fsrs_opt.training.data import TrainingSet, kept_by_filter
 from fsrs_opt.training.pretrain import Pretrained, pretrain
 from fsrs_opt.training.recipes import (
+    CLASSIC_EPOCHS,
     PROMISE_BEFORE_FINETUNE,
     ProgressCallback,
     Stage,
@@ -79,7 +80,10 @@ def fit(
     _check(recipe, stages, relearning_steps)
     kernel = choose(kernel, device)
     model = FSRS6(device=device, relearning_steps=relearning_steps, short_term=short_term)
-    rung, messages = ladder.rung(data.items if recipe == "map" else kept_by_filter(data).items)
+    classic = recipe == "classic"
+    rung, messages = ladder.rung(
+        kept_by_filter(data).items if classic else data.items, left_by_filter=classic
+    )
     wanted = [stage for stage in STAGES if stage in stages]
     done: list[Stage] = []
 
@@ -107,9 +111,9 @@ def fit(
                 rough = PROMISE_BEFORE_FINETUNE if "finetune" in wanted else PROMISE
                 done.append(run_map(model, objective, "train", progress, promise=rough))
             else:
-                done.append(
-                    run_classic(model, data, "train", progress, device=device, kernel=kernel, seed=seed)
-                )
+                run_classic(model, data, "train", progress, device=device, kernel=kernel, seed=seed)
+                reached = objective.evaluate(model.w).loss
+                done.append(Stage("train", CLASSIC_EPOCHS, reached, converged=True))
             model.initial_stability_frozen = False
         if "finetune" in wanted and recipe == "map":
             done.append(run_map(model, objective, "finetune", progress))
@@ -149,6 +153,8 @@ def _check(recipe: str, stages: Sequence[str], relearning_steps: int) -> None:
     for stage in stages:
         if stage not in STAGES:
             raise UsageError(f"there is no stage {stage!r}: choose among {', '.join(STAGES)}")
+    if recipe == "classic" and list(stages) == ["finetune"]:
+        raise UsageError("the classic recipe has no finetune stage: choose pretrain, train or both")
     if relearning_steps < 0:
         raise UsageError("the number of relearning steps cannot be negative")
 
@@ -173,10 +179,12 @@ def _notes(
     notes = []
     for k in range(N_PARAMETERS):
         note = "fitted" if trained else "default"
-        if k < N_INITIAL_STABILITIES and pretrained is not None:
+        if k < N_INITIAL_STABILITIES and pretrained is not None and "finetune" not in ran:
             note = "fitted" if pretrained.fitted[k] else "filled from the other first ratings"
         elif trained and fisher is not None and fisher[k, k] == 0:
-            note = "no review tells about it" + (", default" if w[k] == DEFAULTS[k] else "")
+            # it follows the prior, and the order of w0..w3
+            at_default = abs(w[k] - DEFAULTS[k]) < _AT_LIMIT
+            note = "no review tells about it" + (", default" if at_default else "")
         if not model.short_term and k in range(SHORT_TERM.start, SHORT_TERM.stop):
             note = "held at 0"
         elif k in (17, 18) and ceiling < high[k] and w[k] >= ceiling - _AT_LIMIT:

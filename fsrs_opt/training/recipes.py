@@ -40,7 +40,7 @@ ProgressCallback = Callable[[Progress], None]
 
 @dataclass(frozen=True)
 class Stage:
-    """A stage that was run: passes over all reviews, the objective at its end, whether it converged."""
+    """A stage that was run: passes over all reviews, J at its end (in both recipes), whether it converged."""
 
     name: str
     passes: int
@@ -79,7 +79,7 @@ def run_classic(
     device: str = "cpu",
     kernel: str | None = None,
     seed: int = 0,
-) -> Stage:
+) -> None:
     """The field's usual way: 5 epochs of Adam on mini-batches of 512 items, cosine learning rate.
 
     fsrs-rs's objective: outlier filter, prior around the parameters that the stage starts from.
@@ -93,7 +93,6 @@ def run_classic(
     adam = torch.optim.Adam([model.w], betas=(0.9, 0.999), eps=1e-8)
     shuffle = torch.Generator().manual_seed(seed)
     steps, total = 0, CLASSIC_EPOCHS * len(batches)
-    objective = math.nan
     for epoch in range(1, CLASSIC_EPOCHS + 1):
         objective = 0.0
         for k in torch.randperm(len(batches), generator=shuffle).tolist():
@@ -102,4 +101,3 @@ def run_classic(
             steps += 1
             if progress is not None:
                 progress(Progress(name, epoch, CLASSIC_EPOCHS, objective))
-    return Stage(name, CLASSIC_EPOCHS, objective, converged=True)

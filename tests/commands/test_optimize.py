@@ -106,7 +106,7 @@ def test_too_little_gives_the_defaults(shared_real: Path) -> None:
 def test_what_read_gave_can_be_used_again(shared_fixtures: Path, fixture_result: Any) -> None:
     collection = read(shared_fixtures / "schema18.anki2")
     result = fsrs_opt.optimize(collection)
-    np.testing.assert_array_equal(result.parameters, fixture_result.parameters)
+    np.testing.assert_array_equal(result.fit.parameters, fixture_result.fit.parameters)
 
 
 def test_devices() -> None:

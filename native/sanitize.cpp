@@ -1,0 +1,101 @@
+// Runs every kernel over odd and random histories under AddressSanitizer and UndefinedBehaviorSanitizer
+// (make sanitize): exit 0 if nothing was read or written out of bounds and every sum is finite.
+#include <cmath>
+#include <cstdio>
+#include <random>
+#include <stdexcept>
+
+#include "passes.hpp"
+
+namespace {
+
+const double kDefaults[fsrs::kParameters] = {0.212,  1.2931, 2.3065, 8.2956, 6.4133, 0.8334, 3.0194,
+                                             0.001,  1.8722, 0.1666, 0.796,  1.4835, 0.0614, 0.2629,
+                                             1.6483, 0.6014, 1.8729, 0.5425, 0.0912, 0.0658, 0.1542};
+int failures = 0;
+
+void expect(bool right, const char *what) {
+    if (!right) {
+        std::printf("not right: %s\n", what);
+        ++failures;
+    }
+}
+
+// Exact-size vectors, so that one element too far is out of bounds.
+struct Input {
+    std::vector<int64_t> offsets{0};
+    std::vector<int8_t> rating;
+    std::vector<int32_t> delta_t;
+    std::vector<double> weight;
+
+    void card(int reviews, std::mt19937 &random, bool same_day = false) {
+        for (int k = 0; k < reviews; ++k) {
+            rating.push_back(int8_t(1 + random() % 4));
+            delta_t.push_back(k == 0 || same_day || random() % 3 == 0 ? 0 : int32_t(random() % 90000));
+            weight.push_back(delta_t.back() > 0 ? 1.0 : 0.0);
+        }
+        offsets.push_back(int64_t(rating.size()));
+    }
+    fsrs::Histories histories() const {
+        return {offsets.data(), offsets.size(), rating.data(), delta_t.data(), weight.data(), rating.size()};
+    }
+};
+
+void all_passes(const Input &input) {
+    const fsrs::Pack pack(input.histories());
+    std::vector<double> R(pack.reviews()), S(R), D(R), sums(1 + fsrs::kParameters + fsrs::kFisher);
+    for (const fsrs::Kernel *kernel : fsrs::usable_kernels())
+        for (int threads = 1; threads <= 3; ++threads) {
+            for (fsrs::Wanted wanted : {fsrs::Wanted::loss, fsrs::Wanted::gradient, fsrs::Wanted::fisher}) {
+                fsrs::evaluate(pack, kDefaults, wanted, threads, *kernel, sums.data());
+                for (double value : sums) expect(std::isfinite(value), "a sum is not finite");
+            }
+            fsrs::forward(pack, kDefaults, threads, *kernel, {R.data(), S.data(), D.data()});
+            for (double s : S) expect(s >= 0.0009 && s <= 36500.1, "a stability is out of range");
+        }
+}
+
+void refused(const Input &input, const char *what) {
+    try {
+        fsrs::Pack pack(input.histories());
+        expect(false, what);
+    } catch (const std::invalid_argument &) {
+    }
+}
+
+}  // namespace
+
+int main() {
+    std::mt19937 random(1);
+    all_passes(Input{});
+    for (int cards : {1, 7, 31, 32, 33, 64, 100, 3000}) {
+        Input input;
+        for (int card = 0; card < cards; ++card) input.card(int(random() % 12), random);
+        all_passes(input);
+    }
+    Input longest;
+    longest.card(5000, random, true);
+    for (int card = 0; card < 40; ++card) longest.card(1 + card % 3, random);
+    longest.card(4500, random);
+    all_passes(longest);
+
+    Input bad;
+    bad.card(3, random);
+    bad.rating[0] = 0;
+    refused(bad, "rating 0");
+    bad.rating[0] = 3;
+    bad.delta_t[2] = -1;
+    refused(bad, "negative delta_t");
+    bad.delta_t[2] = 1;
+    bad.weight[1] = NAN;
+    refused(bad, "weight NaN");
+    bad.weight[1] = 1;
+    bad.offsets = {0, 9, 3};
+    refused(bad, "offsets out of bounds");
+    bad.offsets = {};
+    refused(bad, "no offsets");
+    std::printf("kernels:");
+    for (const fsrs::Kernel *kernel : fsrs::usable_kernels()) std::printf(" %s", kernel->isa);
+    std::printf("; %d failures\n", failures);
+    return failures != 0;
+}
