@@ -260,7 +260,7 @@ def test_axe_finds_no_serious_fault(sample: Made, opened: Open, width: int, sche
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed")
     page = opened(sample.page, width=width, scheme=scheme)
     page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
-    # What is inside an image (role="img") is hidden from readers, and the rows of a table are alike: axe takes
+    # Readers do not see what is inside an image (role="img"), and the rows of a table are alike: axe needs
     # a minute to walk through them all.
     page.evaluate("document.querySelectorAll('.picture svg').forEach(svg => svg.replaceChildren())")
     page.evaluate("document.querySelectorAll('tbody tr:nth-child(n + 5)').forEach(row => row.remove())")

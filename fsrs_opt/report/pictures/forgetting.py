@@ -137,6 +137,8 @@ def _caption(findings: Findings, curves: tuple[ForgettingCurve, ...], behind: di
     n = behind[widest].n_items if widest in behind else 0
     why = f"{counted(n, 'review')} stand behind it" if n else "it is filled in from the other answers"
     said.append(f"The band is widest after {RATINGS[widest]}: {why}.")
+    chosen = findings.run.data.items
+    unusual = int(np.count_nonzero((chosen.long_term_count == 1) & ~findings.run.data.kept))
     inside = total = 0.0
     for rating, data in behind.items():
         expected = recall_after(data.delta_t, float(findings.new[rating - 1]), findings.new)
@@ -147,6 +149,10 @@ def _caption(findings: Findings, curves: tuple[ForgettingCurve, ...], behind: di
         f"The circles are what happened: for {percent(inside / total)} of these"
         f" {counted(int(total), 'review')} it agrees with the curve, up to chance."
     )
+    if unusual:
+        said.append(
+            f"Another {counted(unusual, 'review')} after unusual delays had no say in where training began."
+        )
     return " ".join(said)
 
 

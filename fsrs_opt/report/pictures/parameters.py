@@ -138,7 +138,7 @@ def _caption(findings: Findings, found: Posterior) -> str:
         most = "" if sure <= _MOST_NAMED else ", most of all "
         listing = f": {listed(named)}" if sure <= _MOST_NAMED else f"{most}{listed(named)}"
         said.append(
-            f"{counted(sure, 'parameter').capitalize()} of 21 surely {what} from the default"
+            f"{counted(sure, 'parameter').capitalize()} of 21 clearly {what} from the default"
             f" (the bar does not touch the line){listing}."
         )
     else:

@@ -119,9 +119,11 @@ def _draw(findings: Findings, amounts: Amounts, wide: bool) -> Figure:
     bottom = np.zeros(len(at))
     handles = []
     gap = 0.9 if amounts.unit != "day" else 0.85
-    for (_, text, colour, hatch), heights in zip(_PARTS, amounts.parts, strict=True):
+    for (name, text, colour, hatch), heights in zip(_PARTS, amounts.parts, strict=True):
         if not heights.sum():
             continue
+        if name == "history" and findings.run.histories.left_out["before_cutoff"]:
+            text += " or too early"
         looks: dict[str, Any] = {
             "facecolor": colour,
             "hatch": hatch,
