@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from fsrs_opt.commands import current as current_parameters
 from fsrs_opt.commands.current import CurrentSet
-from fsrs_opt.commands.judgement import Judgement, judge
+from fsrs_opt.commands.judgement import Judgement, judge, worse_for
 from fsrs_opt.commands.optimize import Optimized, check_device
 from fsrs_opt.commands.prepare import prepare
 from fsrs_opt.evaluation.evaluation import Evaluation, evaluation
@@ -98,6 +98,8 @@ def evaluate(
     started = time.perf_counter()
     seen = _evaluation(prepared.data, judged)
     messages = prepared.messages + (fitted.messages if fitted is not None else ())
+    if judged.verdict.decision == "change":
+        messages += tuple(worse_for(prepared, judged.predictions))
     if given is not None:
         messages += (
             "Both sets of parameters were given: if one was fitted to these reviews, they flatter it.",
