@@ -15,7 +15,8 @@ from fsrs_opt.report.findings import Predicted
 Array = npt.NDArray[Any]
 FloatArray = npt.NDArray[np.float64]
 
-SMALLEST_GROUP, SMALLEST_SHARE = 20, 100  # items, and one in so many of all items
+SMALLEST_GROUP, SMALLEST_SHARE, ENOUGH = 20, 100, 200
+"""A group has at least 20 items and a hundredth of all items, but 200 are always enough."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ def grouped(predicted: Predicted, value: Array, starts: Sequence[int]) -> Groups
     (the last with the one before).
     """
     n = len(value)
-    smallest = min(max(SMALLEST_GROUP, n // SMALLEST_SHARE), max(1, n))
+    smallest = min(max(SMALLEST_GROUP, n // SMALLEST_SHARE), ENOUGH, max(1, n))
     place = np.searchsorted(np.asarray(starts), value, side="right") - 1
     sizes = np.bincount(place, minlength=len(starts))
     group_of, group, filled = np.zeros(len(starts), dtype=np.int64), 0, 0

@@ -50,7 +50,7 @@ def headline(findings: Findings) -> Headline:
     return Headline(
         decision=verdict.decision,
         title=title,
-        sentence=_without_decision(verdict.sentence),
+        sentence=_without_decision(verdict.sentence).replace(" %", f"{NB}%"),
         facts=tuple(_facts(findings)),
         paste=paste,
         where="each of the presets" if several else "your preset",

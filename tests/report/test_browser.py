@@ -192,7 +192,8 @@ def test_the_verdict_comes_first_and_is_that_of_the_run(sample: Made, opened: Op
     assert verdict["decision"] == "change"  # as the sample is made
     assert page.locator("h1").all_inner_texts() == ["Use the new parameters"]
     lead = page.locator(".lead").inner_text()
-    assert verdict["sentence"].partition(": ")[2].lower() == lead.lower()
+    sentence = verdict["sentence"].partition(": ")[2]
+    assert sentence.lower() == lead.lower().replace("\N{NO-BREAK SPACE}", " ")
     first = page.evaluate("document.querySelector('main').firstElementChild.className")
     assert first == "verdict change"
     pasted = [float(number) for number in page.locator(".paste code").inner_text().split(",")]

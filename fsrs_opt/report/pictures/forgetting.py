@@ -127,8 +127,9 @@ def _legend(findings: Findings, made: Figure, wide: bool, has_data: bool) -> Non
 
 
 def _caption(findings: Findings, curves: tuple[ForgettingCurve, ...], behind: dict[int, FirstReviews]) -> str:
-    after = [f"{duration(float(findings.new[r - 1]))} after {RATINGS[r]}" for r in RATINGS]
-    said = [f"With the new parameters your recall falls to 90{chr(160)}% {listed(after)}."]
+    after = [f"{duration(float(findings.new[r - 1]))} if {name}" for r, name in RATINGS.items()]
+    after[0] = after[0].replace(" if ", " if your first answer was ")
+    said = [f"With the new parameters, recall has fallen to {percent(0.9)} after {listed(after)}."]
     if not behind:
         said.append("No first review is behind these curves: all of them were left out as unusual.")
         return " ".join(said)
