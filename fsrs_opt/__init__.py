@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fsrs_opt.commands.evaluate import evaluate
     from fsrs_opt.commands.export import export
     from fsrs_opt.commands.inspect_file import inspect_file
     from fsrs_opt.commands.optimize import optimize
@@ -32,6 +33,7 @@ __all__ = [
     "SourceError",
     "UsageError",
     "__version__",
+    "evaluate",
     "export",
     "fit",
     "histories",
@@ -49,6 +51,7 @@ _HOME = {
     "NothingToTrainError": "errors",
     "SourceError": "errors",
     "UsageError": "errors",
+    "evaluate": "commands.evaluate",
     "export": "commands.export",
     "fit": "training.fit",
     "histories": "reviews.history",

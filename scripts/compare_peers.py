@@ -11,6 +11,7 @@ docs/comparison.md says what is compared and how.
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import os
 import platform
@@ -25,7 +26,9 @@ from pathlib import Path
 from typing import Any
 
 PROJECT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(PROJECT))  # the project need not be installed
+if importlib.util.find_spec("fsrs_opt") is None:  # not installed: take it from here, in commands too
+    sys.path.insert(0, str(PROJECT))
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(PROJECT), os.environ.get("PYTHONPATH")]))
 
 import torch  # noqa: E402
 from peers import held_out, log_files, objective, timing  # noqa: E402
@@ -33,6 +36,7 @@ from peers.log_files import LogFile  # noqa: E402
 from peers.report import Check, Table  # noqa: E402
 
 from fsrs_opt.errors import FsrsOptError, UsageError  # noqa: E402
+from fsrs_opt.model import kernel  # noqa: E402
 
 TABLES = ("objective", "held-out", "time")
 MIN_ITEMS = 300  # of a log in the table of the objective
@@ -170,7 +174,9 @@ def _setting(python: str) -> str:
         ours = f"fsrs-opt {version('fsrs-opt')}"
     except PackageNotFoundError:
         ours = "fsrs-opt"
-    ours += f" with torch {version('torch')} (Python {platform.python_version()})"
+    ours += (
+        f" with torch {version('torch')} (Python {platform.python_version()}), passes by {kernel.describe()},"
+    )
     machine = f"{os.cpu_count()} cores, {platform.machine()}, {platform.system()}"
     return f"{time.strftime('%Y-%m-%d')}: {ours} against {theirs or 'peers that cannot be found'}; {machine}."
 

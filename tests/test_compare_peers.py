@@ -154,20 +154,31 @@ def test_checks_of_time_and_memory(
     assert [check.passed for check in timing.checks([*rows, *small])] == passed
 
 
+def measured(tmp_path: Path, code: str) -> dict[str, float]:
+    command = [sys.executable, "-S", SCRIPTS / "peers" / "run_measured.py", tmp_path / "said", sys.executable]
+    run = subprocess.run([*command, "-c", code], check=True, capture_output=True)
+    found: dict[str, float] = json.loads(run.stdout)
+    return found
+
+
+FILL = "x = bytes(range(256)) * (200 << 12)"
+"""Takes 200 MiB."""
+
+
 def test_measured_commands_count_their_own_memory(tmp_path: Path) -> None:
-    """A process that fills 200 MiB, started from one that is larger still."""
-    ballast = np.ones(300 << 17)
-    command = [sys.executable, "-c", "x = bytes(range(256)) * (200 << 12); print('done')"]
-    run = subprocess.run(
-        [sys.executable, "-S", SCRIPTS / "peers" / "run_measured.py", tmp_path / "said", *command],
-        check=True,
-        capture_output=True,
-    )
-    measured = json.loads(run.stdout)
-    assert measured["code"] == 0
-    assert 200 < measured["peak_mib"] < 280
+    ballast = np.ones(300 << 17)  # we ourselves are larger still
+    found = measured(tmp_path, f"{FILL}; print('done')")
+    assert found["code"] == 0
+    assert 200 < found["peak_mib"] < 280
     assert (tmp_path / "said").read_text() == "done\n"
     assert ballast.sum() > 0
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory of children is known on Linux only")
+def test_memory_of_what_a_command_starts_counts(tmp_path: Path) -> None:
+    fill = [sys.executable, "-c", f"import time; {FILL}; time.sleep(2)"]
+    code = f"import subprocess as s; {FILL}; s.run({fill!r})"
+    assert 400 < measured(tmp_path, code)["peak_mib"] < 500
 
 
 def test_tables_as_text_and_as_markdown() -> None:

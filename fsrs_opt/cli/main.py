@@ -10,6 +10,7 @@ import click
 
 from fsrs_opt import __version__
 from fsrs_opt.cli.errors import exit_code_of
+from fsrs_opt.cli.evaluate import evaluate
 from fsrs_opt.cli.export import export
 from fsrs_opt.cli.inspect import inspect
 from fsrs_opt.cli.interrupts import interruptible, stopping
@@ -19,20 +20,35 @@ from fsrs_opt.cli.optimize import optimize
 @click.group(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit codes: 0 done, 1 bad file or nothing to train on, 2 wrong usage, 130 interrupted.",
+    invoke_without_command=True,
+    no_args_is_help=True,
 )
-@click.version_option(__version__, prog_name="fsrs-opt", message="%(prog)s %(version)s")
-def fsrs_opt() -> None:
+@click.option("--version", is_flag=True, help="Show the version and exit.")
+@click.option("-v", "--verbose", is_flag=True, help="With --version: also which kernel runs the passes.")
+@click.pass_context
+def fsrs_opt(context: click.Context, version: bool, verbose: bool) -> None:
     """Fit the parameters of FSRS to your own Anki reviews.
 
     \b
     Examples:
       fsrs-opt optimize collection.colpkg
+      fsrs-opt evaluate collection.colpkg
       fsrs-opt inspect collection.colpkg
       fsrs-opt export collection.colpkg -o reviews.csv
     """
+    if version:
+        click.echo(f"fsrs-opt {__version__}")
+        if verbose:
+            from fsrs_opt.model.kernel import describe
+
+            click.echo(f"kernel: {describe()}")
+        context.exit()
+    if context.invoked_subcommand is None:
+        raise click.UsageError("Name a command: optimize, inspect or export.", context)
 
 
 fsrs_opt.add_command(optimize)
+fsrs_opt.add_command(evaluate)
 fsrs_opt.add_command(inspect)
 fsrs_opt.add_command(export)
 

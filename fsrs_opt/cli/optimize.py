@@ -38,21 +38,20 @@ from fsrs_opt.cli.json_output import print_json
     callback=options.parameters,
     help="Parameters in use, to compare with. [default: what the collection holds]",
 )
-@click.option(
-    "--relearning-steps",
-    metavar="N",
-    type=click.IntRange(min=0),
-    help="Number of relearning steps. [default: of the preset with the most reviews]",
-)
-@click.option("--no-short-term", is_flag=True, help="Fit without same-day reviews (w17 to w19 stay 0).")
-@click.option(
-    "--ignore-before",
-    metavar="DATE",
-    callback=options.date,
-    help="Leave out cards learned before YYYY-MM-DD.",
-)
+@options.fit_options
 @options.day_options
+@options.workers_option
+@click.option(
+    "--no-held-out",
+    is_flag=True,
+    help="Decide on the reviews that were fitted to: saves five fits, and is a weaker test.",
+)
 @click.option("--device", default="cpu", show_default=True, help="Where torch computes: cpu, cuda, …")
+@click.option(
+    "--kernel",
+    type=click.Choice(options.KERNELS),
+    help="What runs the passes: compiled code or torch. [default: auto, or FSRS_OPT_KERNEL]",
+)
 @click.option(
     "--output",
     metavar="FILE",
@@ -71,7 +70,10 @@ def optimize(
     ignore_before: str | None,
     timezone: str | None,
     day_start: str | None,
+    workers: int | None,
+    no_held_out: bool,
     device: str,
+    kernel: str | None,
     output: Path | None,
     as_json: bool,
     quiet: bool,
@@ -104,6 +106,7 @@ def optimize(
         read_at = time.perf_counter()
         bar.doing("loading torch")
         from fsrs_opt.commands.optimize import optimize as run
+        from fsrs_opt.evaluation.time_series import N_SPLITS
 
         result = run(
             collection,
@@ -113,8 +116,12 @@ def optimize(
             relearning_steps=relearning_steps,
             short_term=not no_short_term,
             ignore_before=ignore_before,
+            splits=0 if no_held_out else N_SPLITS,
+            workers=workers,
             device=device,
+            kernel=kernel,
             progress=bar.training,
+            held_out_progress=bar.held_out,
         )
     total = time.perf_counter() - started
     result = replace(result, seconds={**result.seconds, "read": read_at - started, "total": total})

@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.text import Text
 
 from fsrs_opt.cli import output, rows_report, words
+from fsrs_opt.cli.evaluate_report import verdict
 from fsrs_opt.commands.as_json import metric_notes
 from fsrs_opt.commands.optimize import Optimized
 from fsrs_opt.commands.paste import paste_line
@@ -136,7 +137,7 @@ def _figure(scores: Scores | None, name: str) -> str:
 
 def _verdict(console: Console, result: Optimized) -> None:
     change = result.verdict.decision == "change"
-    output.sentence(console, result.verdict.sentence, "bold green" if change else "bold yellow")
+    verdict(console, result.verdict)
     if change:
         where = "the presets" if len(result.current) > 1 else "your preset"
         if result.current and result.current[0].given:

@@ -12,6 +12,7 @@ import click
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 RECIPES = ("map", "classic")
+KERNELS = ("auto", "native", "torch")
 STAGES = ("pretrain", "train", "finetune")
 """As in `fsrs_opt.training.fit`, which is too heavy to load for a help text."""
 
@@ -29,6 +30,35 @@ def day_options(command: Command) -> Command:
         "--timezone",
         metavar="ZONE",
         help="Time zone in which days are counted, e.g. Europe/Berlin. [default: as the file says]",
+    )(command)
+
+
+def fit_options(command: Command) -> Command:
+    """--relearning-steps, --no-short-term and --ignore-before."""
+    command = click.option(
+        "--ignore-before",
+        metavar="DATE",
+        callback=date,
+        help="Leave out cards learned before YYYY-MM-DD.",
+    )(command)
+    command = click.option(
+        "--no-short-term", is_flag=True, help="Fit without same-day reviews (w17 to w19 stay 0)."
+    )(command)
+    return click.option(
+        "--relearning-steps",
+        metavar="N",
+        type=click.IntRange(min=0),
+        help="Number of relearning steps. [default: of the preset with the most reviews]",
+    )(command)
+
+
+def workers_option(command: Command) -> Command:
+    """--workers."""
+    return click.option(
+        "--workers",
+        metavar="N",
+        type=click.IntRange(1, 64),
+        help="Processes for the fits of the splits. [default: several where it pays]",
     )(command)
 
 

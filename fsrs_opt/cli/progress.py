@@ -60,3 +60,9 @@ class Bar:
                 total=now.total,
                 refresh=first_of_stage,  # else as often as the terminal is drawn
             )
+
+    def held_out(self, share: float) -> None:
+        """How much of the fits for held-out reviews is done, 0 to 1."""
+        if self._bar is not None:
+            text = "fitting again, to judge on reviews that were not seen"
+            self._bar.update(self._task, description=text, completed=share, total=1.0, refresh=True)

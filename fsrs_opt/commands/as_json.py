@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from fsrs_opt import __version__
 from fsrs_opt.commands.paste import paste_line
 
 if TYPE_CHECKING:
+    from fsrs_opt.commands.current import CurrentSet
     from fsrs_opt.commands.export import Exported
     from fsrs_opt.commands.inspect_file import Inspection, Part
     from fsrs_opt.commands.optimize import Optimized
+    from fsrs_opt.evaluation.paired import PairedDifference
+    from fsrs_opt.evaluation.verdict import Verdict
     from fsrs_opt.reviews.history import Histories
     from fsrs_opt.sources.collection import Collection
 
@@ -37,21 +41,13 @@ def optimized(result: Optimized) -> Json:
         "day": day(result.collection),
         "counts": counts(result.histories, len(result.data)),
         "recipe": result.fit.recipe,
+        "kernel": result.fit.kernel,
         "rung": result.fit.rung,
         "relearning_steps": result.relearning_steps,
         "stages": [dataclasses.asdict(stage) for stage in result.fit.stages],
         "parameters": result.parameters.tolist(),
         "new_parameters": result.fit.parameters.tolist(),
-        "current_parameters": [
-            {
-                "name": one.name,
-                "given": one.given,
-                "stored": one.stored,
-                "cards": int(one.cards.sum()),
-                "parameters": one.parameters.tolist(),
-            }
-            for one in result.current
-        ],
+        "current_parameters": current(result.current),
         "parameter_notes": list(result.fit.parameter_notes),
         "paste": paste_line(result.parameters, relearning_steps=result.relearning_steps) if change else None,
         "objective": result.fit.objective,
@@ -60,10 +56,24 @@ def optimized(result: Optimized) -> Json:
             for name, scores in result.scores.items()
         },
         "metric_notes": metric_notes(result),
-        "verdict": dataclasses.asdict(result.verdict),
+        "verdict": verdict(result.verdict),
         "messages": list(result.messages),
         "seconds": {name: round(seconds, 4) for name, seconds in result.seconds.items()},
     }
+
+
+def current(in_use: Sequence[CurrentSet]) -> list[Json]:
+    """The sets of parameters in use."""
+    return [
+        {
+            "name": one.name,
+            "given": one.given,
+            "stored": one.stored,
+            "cards": int(one.cards.sum()),
+            "parameters": one.parameters.tolist(),
+        }
+        for one in in_use
+    ]
 
 
 def metric_notes(result: Optimized) -> dict[str, str]:
@@ -74,6 +84,32 @@ def metric_notes(result: Optimized) -> dict[str, str]:
     if any(scores is not None and scores.auc is None for scores in result.scores.values()):
         notes["auc"] = ONE_OUTCOME
     return notes
+
+
+def verdict(found: Verdict) -> Json:
+    """A verdict; figures that are not known are null."""
+    work = found.workload
+    return {
+        "decision": found.decision,
+        "sentence": found.sentence,
+        "basis": found.basis,
+        "against": found.against,
+        "gain": _difference(found.gain),
+        "gain_over_constant": _difference(found.gain_over_constant),
+        "fewer_surprises": found.fewer_surprises,
+        "fewer_surprises_low": found.fewer_surprises_low,
+        "fewer_surprises_high": found.fewer_surprises_high,
+        "workload": None
+        if work is None
+        else {**dataclasses.asdict(work), "change_percent": work.change_percent},
+        "advice": list(found.advice),
+    }
+
+
+def _difference(found: PairedDifference | None) -> Json | None:
+    if found is None:
+        return None
+    return {name: finite(value) for name, value in dataclasses.asdict(found).items()}
 
 
 def inspected(seen: Inspection) -> Json:

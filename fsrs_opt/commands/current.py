@@ -12,11 +12,10 @@ import numpy.typing as npt
 from fsrs_opt.errors import UsageError
 from fsrs_opt.model import parameters
 from fsrs_opt.model.parameters import DEFAULTS, FloatArray
+from fsrs_opt.sources.collection import DEFAULT_PRESET
 
 if TYPE_CHECKING:
     from fsrs_opt.sources.collection import Collection
-
-DEFAULT_PRESET = 1  # what Anki falls back to for deleted cards and decks whose preset is gone
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,7 @@ def of_presets(
             try:
                 found = parameters.clip(
                     parameters.convert(preset.parameters),
-                    relearning_steps=len(preset.relearning_steps),
+                    relearning_steps=preset.same_day_relearning_steps,
                     given=True,
                 )
             except ValueError as error:

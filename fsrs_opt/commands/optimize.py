@@ -5,21 +5,22 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 import torch
 
-from fsrs_opt.commands import current as current_parameters
 from fsrs_opt.commands.current import CurrentSet
-from fsrs_opt.commands.dates import parse_date
-from fsrs_opt.errors import NothingToTrainError, UsageError
-from fsrs_opt.evaluation.score import Scores, all_reviews, predict_items, score
+from fsrs_opt.commands.judgement import Judgement, judge, worse_for
+from fsrs_opt.commands.prepare import prepare
+from fsrs_opt.errors import UsageError
+from fsrs_opt.evaluation.score import Scores
+from fsrs_opt.evaluation.time_series import N_SPLITS, Fraction
+from fsrs_opt.evaluation.verdict import Verdict
 from fsrs_opt.model.parameters import DEFAULTS, FloatArray
-from fsrs_opt.reviews.history import Histories, histories
-from fsrs_opt.sources import read
-from fsrs_opt.training.data import TrainingSet, training_set
+from fsrs_opt.reviews.history import Histories
+from fsrs_opt.training.data import TrainingSet
 from fsrs_opt.training.fit import STAGES, FitResult, fit
 from fsrs_opt.training.recipes import ProgressCallback
 
@@ -28,21 +29,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """decision: "change", "keep" or "not enough data"; sentence: the same for a reader."""
-
-    decision: str
-    sentence: str
-
-
-@dataclass(frozen=True)
 class Optimized:
     """What `optimize` found.
 
     parameters [21]: those to use, which are the current ones where the verdict is to keep them (with several
-    presets in use there is no one current set, and the fitted ones stand here). scores: by "default",
+    presets in use those of the one with the most cards). scores: by "default",
     "current" (None without current parameters) and "new" (the fitted ones), on the same items, in-sample.
-    seconds: by "read", "histories", "train", "evaluate" and "total".
+    judgement: what the verdict rests on. seconds: by "read", "histories", "train", "evaluate" (in-sample),
+    "held_out" and "total".
     """
 
     collection: Collection
@@ -52,6 +46,7 @@ class Optimized:
     current: tuple[CurrentSet, ...]
     relearning_steps: int
     scores: dict[str, Scores | None]
+    judgement: Judgement
     verdict: Verdict
     parameters: FloatArray
     messages: tuple[str, ...]
@@ -70,76 +65,86 @@ def optimize(
     timezone: str | None = None,
     day_start: int | None = None,
     device: str = "cpu",
+    kernel: str | None = None,
+    splits: int = N_SPLITS,
+    workers: int | None = None,
     progress: ProgressCallback | None = None,
+    held_out_progress: Fraction | None = None,
 ) -> Optimized:
     """Fit FSRS-6 to all reviews of a collection.
 
-    source: a file (see `fsrs_opt.sources.read`) or what `read` gave. current: parameters in use, 17, 19 or
-    21 numbers; None takes those of the collection's presets. relearning_steps: None takes the number of the
+    source: a file (see `fsrs_opt.sources.read`) or what `read` gave. current: parameters in use, 17, 19 or 21
+    numbers; None takes those of the collection's presets. relearning_steps: None takes the number of the
     preset with the most reviews. ignore_before: `YYYY-MM-DD`, cards learned before that day (midnight UTC)
-    are left out. timezone, day_start: of the day boundary, for a file. The rest: `fsrs_opt.training.fit`.
-    Raises SourceError for a file that cannot be read, UsageError for an option that means nothing,
-    NothingToTrainError when there is no item.
+    are left out. timezone, day_start: of the day boundary, for a file. splits: time-series splits that the
+    verdict is decided on, each with a fit of its own; 0 for none: it is then in-sample. workers: processes
+    for the splits; None takes several where it pays. held_out_progress: called with the share of the splits
+    that is done. The rest: `fsrs_opt.training.fit`. Raises SourceError for a file that cannot be read,
+    UsageError for an option that means nothing, NothingToTrainError when there is no item.
     """
-    started = time.perf_counter()
-    cutoff = 0 if ignore_before is None else parse_date(ignore_before)
     check_device(device)
-    given = None if current is None else current_parameters.parse(current)
-    if isinstance(source, str | Path):
-        collection = read(source, timezone=timezone, day_start=day_start)
-    else:
-        collection = source
-    read_at = time.perf_counter()
-
-    past = histories(collection.log, collection.day.day_of, ignore_before_ms=cutoff)
-    data = training_set(past)
-    if not len(data):
-        raise NothingToTrainError(why_nothing(collection, past, cutoff > 0))
-    messages = list(collection.source.notes)
-    steps, said = _relearning_steps(collection, past, relearning_steps)
-    messages += said
-    in_use: tuple[CurrentSet, ...]
-    if given is not None:
-        in_use = (CurrentSet("given", given, np.ones(past.n_cards, dtype=bool), stored=True, given=True),)
-    else:
-        in_use, said = current_parameters.of_presets(collection, past.card_id)
-        messages += said
-    prepared_at = time.perf_counter()
-
-    fitted = fit(
-        data,
+    prepared = prepare(
+        source,
+        current=current,
+        relearning_steps=relearning_steps,
+        ignore_before=ignore_before,
+        timezone=timezone,
+        day_start=day_start,
+    )
+    fitter = partial(
+        fit,
         recipe=recipe,
         stages=stages,
-        relearning_steps=steps,
+        relearning_steps=prepared.relearning_steps,
         short_term=short_term,
         device=device,
-        progress=progress,
+        kernel=kernel,
     )
-    messages += fitted.messages
-    trained_at = time.perf_counter()
-
-    scores = _scores(data, fitted.parameters, in_use, device)
-    verdict, chosen = _verdict(fitted, in_use, scores)
-    done = time.perf_counter()
+    started = time.perf_counter()
+    fitted = fitter(prepared.data, progress=progress)
+    trained = time.perf_counter() - started
+    judged = judge(
+        prepared,
+        fitted.parameters,
+        fitted,
+        fitter,
+        n_splits=splits,
+        stages=stages,
+        short_term=short_term,
+        device=device,
+        kernel=fitted.kernel,
+        workers=workers,
+        progress=held_out_progress,
+    )
+    seconds = {**prepared.seconds, "train": trained, **judged.seconds}
     return Optimized(
-        collection=collection,
-        histories=past,
-        data=data,
+        collection=prepared.collection,
+        histories=prepared.histories,
+        data=prepared.data,
         fit=fitted,
-        current=in_use,
-        relearning_steps=steps,
-        scores=scores,
-        verdict=verdict,
-        parameters=chosen,
-        messages=tuple(messages),
-        seconds={
-            "read": read_at - started,
-            "histories": prepared_at - read_at,
-            "train": trained_at - prepared_at,
-            "evaluate": done - trained_at,
-            "total": done - started,
-        },
+        current=prepared.current,
+        relearning_steps=prepared.relearning_steps,
+        scores=judged.scores,
+        judgement=judged,
+        verdict=judged.verdict,
+        parameters=_to_use(judged.verdict, fitted, prepared.current),
+        messages=(
+            *prepared.messages,
+            *fitted.messages,
+            *(worse_for(prepared, judged.predictions) if judged.verdict.decision == "change" else ()),
+        ),
+        seconds={**seconds, "total": sum(seconds.values())},
     )
+
+
+def _to_use(verdict: Verdict, fitted: FitResult, in_use: Sequence[CurrentSet]) -> FloatArray:
+    """The parameters to use: the new ones where the verdict is to change, else those in use (of the preset
+    with the most cards, where presets hold different ones)."""
+    if verdict.decision == "change":
+        return fitted.parameters
+    if not in_use:
+        return DEFAULTS.copy()
+    return max(in_use, key=lambda one: int(one.cards.sum())).parameters
 
 
 def check_device(device: str) -> None:
@@ -150,81 +155,3 @@ def check_device(device: str) -> None:
         there = False
     if not there:
         raise UsageError(f"the device “{device}” is not available here: leave it away to use the cpu")
-
-
-def why_nothing(collection: Collection, past: Histories, cut_off: bool) -> str:
-    """One sentence on why there is no item at all."""
-    where = collection.source.path
-    if past.rows == 0:
-        return f"{where} holds no reviews: study some cards first."
-    if cut_off and past.left_out["before_cutoff"] and not past.n_reviews:
-        return f"{where}: the cut-off leaves 0 reviews: choose an earlier date."
-    if past.n_reviews == 0:
-        return (
-            f"{where}: none of the {past.rows} rows can be trained on, since no card has its first learning"
-            " step in the log: study new cards, or export the whole collection."
-        )
-    return (
-        f"{where}: nothing was reviewed on a later day yet, so there is nothing to fit:"
-        " use the default parameters until then (in Anki: leave the field for FSRS parameters empty)."
-    )
-
-
-def _relearning_steps(collection: Collection, past: Histories, asked: int | None) -> tuple[int, list[str]]:
-    """Number of relearning steps: as asked, else of the preset with the most reviews; and what to say."""
-    if asked is not None or not collection.presets:
-        return 1 if asked is None else asked, []
-    preset_of = current_parameters.preset_of_cards(collection, past.card_id)
-    presets, index = np.unique(preset_of, return_inverse=True)
-    reviews = np.bincount(index, weights=np.diff(past.offsets))
-    largest = collection.presets.get(int(presets[reviews.argmax()]))
-    said = []
-    if len(presets) > 1:
-        said.append(
-            f"{len(presets)} presets are in use: every card is compared with its own preset's parameters;"
-            f" relearning steps are those of “{largest.name if largest else 'Default'}” (most reviews)."
-        )
-    if any(preset.ignore_before for preset in collection.presets.values()):
-        said.append("The presets' own cut-off dates do not apply to the whole collection.")
-    return (len(largest.relearning_steps) if largest else 1), said
-
-
-def _scores(
-    data: TrainingSet, fitted: FloatArray, in_use: Sequence[CurrentSet], device: str
-) -> dict[str, Scores | None]:
-    batch = all_reviews(data, device=device)
-    now = None
-    if in_use:
-        predicted = np.empty(len(data))
-        for one in in_use:
-            mine = one.cards[data.items.card]
-            predicted[mine] = predict_items(data, one.parameters, batch=batch)[mine]
-        now = score(data, predicted)
-    return {
-        "default": score(data, predict_items(data, DEFAULTS, batch=batch)),
-        "current": now,
-        "new": score(data, predict_items(data, fitted, batch=batch)),
-    }
-
-
-def _verdict(
-    fitted: FitResult, in_use: Sequence[CurrentSet], scores: dict[str, Scores | None]
-) -> tuple[Verdict, FloatArray]:
-    """What to do, and the parameters to use. The new ones must lower the log loss on the same items."""
-    yours = "your current parameters" if in_use else "the defaults"
-    kept = DEFAULTS.copy()
-    if in_use:
-        kept = in_use[0].parameters if len(in_use) == 1 else fitted.parameters
-    if fitted.rung == "defaults":
-        sentence = f"Not enough data: {fitted.n_items} items; keep {yours} and study on."
-        return Verdict("not enough data", sentence), kept
-    before, after = scores["current" if in_use else "default"], scores["new"]
-    old = None if before is None else before.log_loss_recency
-    new = None if after is None else after.log_loss_recency
-    if old is None or new is None or new >= old:
-        return Verdict("keep", f"Keep {yours}: the new ones do not predict your reviews better."), kept
-    sentence = (
-        f"Change: the new parameters predict your reviews better than {yours}"
-        f" (log loss {new:.4f} instead of {old:.4f}, in-sample)."
-    )
-    return Verdict("change", sentence), fitted.parameters

@@ -40,12 +40,19 @@ def predict_items(
     return batch.retrievability(torch.tensor(w, dtype=torch.float64))[data.items.review]
 
 
-def all_reviews(data: TrainingSet, *, device: str = "cpu") -> WindowedBatch:
+def all_reviews(data: TrainingSet, *, device: str = "cpu", kernel: str | None = None) -> WindowedBatch:
     """Every review of the histories, none left away, so that indices are those of the histories."""
     h = data.histories
     weight = np.zeros(h.n_reviews)
     weight[data.items.review] = data.weights
-    return WindowedBatch(offsets=h.offsets, rating=h.rating, delta_t=h.delta_t, weight=weight, device=device)
+    return WindowedBatch(
+        offsets=h.offsets,
+        rating=h.rating,
+        delta_t=h.delta_t,
+        weight=weight,
+        device=device,
+        kernel=kernel,
+    )
 
 
 def score(data: TrainingSet, retrievability: npt.NDArray[np.float64]) -> Scores:

@@ -36,6 +36,8 @@ def step(
       and the optimizer's per-entry state keeps its own, whatever the optimizer and its hooks do: momentum
       from before, weight decay, clipping. State that this very step creates holds there what a zero
       gradient gives.
+    - An optimizer whose entries act on one another may have a method `hold`: it is told before the step, as a
+      list of (parameter, mask), which entries will not move.
     - Hooks of the optimizer see the gradients as the parameters' `.grad`, and may scale them. The tensors in
       `grads_params` are never changed, and every `.grad` is afterwards what it was before.
     - `closure` is passed on to `optimizer.step`, for its loss. Gradients that it leaves in `.grad` are put
@@ -57,6 +59,9 @@ def step(
             for param_id, (parameter, _) in pairs.items()
             if (held := grads_params.held(param_id)) is not None
         ]
+        hold = getattr(optimizer, "hold", None)
+        if hold is not None:
+            hold(holds)
         afterwards.enter_context(_held_still(optimizer, holds))
         moving = {id(parameter) for parameter, _ in pairs.values()}
         afterwards.enter_context(_after_other_hooks(optimizer, lambda: _only(everything, moving, holds)))

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from fsrs_opt.model import passes
+from fsrs_opt.model import native, passes
+from fsrs_opt.model.kernel import choose
 from fsrs_opt.model.passes import PassResult, Steps
+
+if TYPE_CHECKING:
+    from fsrs_opt._native import Pack
 
 
 @dataclass(frozen=True)
@@ -19,19 +24,30 @@ class WindowedBatch:
     """Whole cards: each card's recurrence runs once and scores all of its reviews that carry a weight.
 
     offsets int64 [n_cards + 1]: card c owns reviews offsets[c]:offsets[c + 1]; rating int8 [n_reviews]
-    (1..4); delta_t int32 [n_reviews], days since the review before; weight float64 [n_reviews], 0 where
-    a review is not scored (first of a card, same day, left out). The label is rating > 1.
+    (1..4); delta_t int32 [n_reviews] (float64 for fractions of days, which only the torch kernel takes), days
+    since the review before; weight float64 [n_reviews], 0 where
+    a review is not scored (first of a card, same day, left out). The label is rating > 1. kernel, device: see
+    `kernel.choose`; dtype: of the torch kernel.
     """
 
     offsets: NDArray[np.int64]
     rating: NDArray[np.int8]
-    delta_t: NDArray[np.int32]
+    delta_t: NDArray[np.int32] | NDArray[np.float64]
     weight: NDArray[np.float64]
     dtype: torch.dtype = torch.float64
     device: str = "cpu"
+    kernel: str | None = None
+
+    @cached_property
+    def packed(self) -> Pack | None:
+        """The form that the native kernel works on, None where torch runs the passes."""
+        if choose(self.kernel, self.device) == "torch":
+            return None
+        return native.pack(self.offsets, self.rating, self.delta_t, self.weight)
 
     @cached_property
     def steps(self) -> Steps:
+        """The form that the torch kernel works on."""
         return passes.make_steps(
             self.offsets, self.delta_t, self.rating, self.weight, dtype=self.dtype, device=self.device
         )
@@ -42,6 +58,8 @@ class WindowedBatch:
 
     def evaluate(self, w: Tensor, *, fisher: bool = False) -> PassResult:
         """Loss, gradient and, if asked, Fisher matrix at parameters `w` [21]."""
+        if self.packed is not None:
+            return native.evaluate(self.packed, w, fisher=fisher)
         return passes.evaluate(self.steps, w.detach().to(self.device, self.dtype), fisher=fisher)
 
     def retrievability(self, w: Tensor) -> NDArray[np.float64]:
@@ -52,6 +70,8 @@ class WindowedBatch:
         self, w: Tensor
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Retrievability before, stability and difficulty after each review [n_reviews]."""
+        if self.packed is not None:
+            return native.predict(self.packed, w)
         return passes.predict(self.steps, w.detach().to(self.device, self.dtype))
 
 
@@ -61,6 +81,7 @@ class FSRSBatch:
 
     t_historys, r_historys [seq_len, batch]: days since the review before, and rating, of each review in
     an item's history (rating 0 is padding at the end); delta_ts, labels, weights [batch]: the scored review.
+    kernel: see `kernel.choose`; None is torch for float64 tensors, which ask for its accuracy.
     """
 
     t_historys: Tensor
@@ -68,6 +89,7 @@ class FSRSBatch:
     delta_ts: Tensor
     labels: Tensor
     weights: Tensor
+    kernel: str | None = None
 
     def __post_init__(self) -> None:
         if self.t_historys.shape != self.r_historys.shape or self.t_historys.dim() != 2:
@@ -77,7 +99,8 @@ class FSRSBatch:
             raise ValueError("delta_ts, labels and weights must have the shape [batch]")
 
     @cached_property
-    def steps(self) -> Steps:
+    def windowed(self) -> WindowedBatch:
+        """Each item as a card of its own, of which the last review is scored."""
         there = (self.r_historys > 0).cpu().numpy()
         n_history = there.sum(axis=0)
         n = len(n_history)
@@ -93,10 +116,17 @@ class FSRSBatch:
         delta_t[last] = self.delta_ts.cpu().numpy()
         rating[last] = np.where(self.labels.cpu().numpy() > 0, 3, 1)
         weight[last] = self.weights.cpu().numpy()
-        return passes.make_steps(
-            offsets, delta_t, rating, weight, dtype=self.t_historys.dtype, device=self.t_historys.device
+        whole_days = bool((delta_t == np.rint(delta_t)).all())
+        return WindowedBatch(
+            offsets=offsets,
+            rating=rating.astype(np.int8),
+            delta_t=delta_t.astype(np.int32) if whole_days else delta_t,
+            weight=weight,
+            dtype=self.t_historys.dtype,
+            device=str(self.t_historys.device),
+            kernel=self.kernel if self.kernel or self.t_historys.dtype == torch.float32 else "torch",
         )
 
     def evaluate(self, w: Tensor, *, fisher: bool = False) -> PassResult:
         """Loss, gradient and, if asked, Fisher matrix at parameters `w` [21]."""
-        return passes.evaluate(self.steps, w.detach().to(self.t_historys), fisher=fisher)
+        return self.windowed.evaluate(w, fisher=fisher)

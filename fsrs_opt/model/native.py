@@ -132,7 +132,8 @@ def loss(w: Tensor, offsets: Tensor, rating: Tensor, delta_t: Tensor, weight: Te
 
 @loss.register_fake
 def _(w: Tensor, offsets: Tensor, rating: Tensor, delta_t: Tensor, weight: Tensor) -> Tensor:
-    torch._check(w.shape == (N_PARAMETERS,), lambda: "w must hold 21 parameters")
+    if w.shape != (N_PARAMETERS,):
+        raise ValueError("w must hold 21 parameters")
     return w.new_empty(())
 
 

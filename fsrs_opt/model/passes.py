@@ -62,7 +62,7 @@ class Steps:
 
 def make_steps(
     offsets: NDArray[np.int64],
-    delta_t: NDArray[np.integer],
+    delta_t: NDArray[np.integer] | NDArray[np.floating],
     rating: NDArray[np.integer],
     weight: NDArray[np.floating],
     *,

@@ -18,6 +18,9 @@ DEFAULT_RETENTION: Final = 0.9
 """Anki's desired and historical retention where a preset stores none."""
 
 
+MINUTES_PER_DAY: Final = 1440
+
+
 @dataclass(frozen=True)
 class Deck:
     """A deck.
@@ -51,6 +54,18 @@ class Preset:
     search: str = ""
     ignore_before: str = ""
 
+    @property
+    def same_day_relearning_steps(self) -> int:
+        """How many relearning steps end on the day of the lapse, as Anki counts for FSRS: those before the
+        steps add up to a day."""
+        total, count = 0.0, 0
+        for minutes in self.relearning_steps:
+            total += minutes
+            if not total < MINUTES_PER_DAY:
+                break
+            count += 1
+        return count
+
 
 @dataclass(frozen=True)
 class Source:
@@ -75,7 +90,8 @@ class Collection:
     log: see `fsrs_opt.reviews.log`. cards: None for a table of reviews, else one row a card, ascending ids:
     card_id int64, deck_id int64 (the home deck), filtered_deck_id int64 (0 when the card is in its home
     deck), suspended bool, flag int8 (0 none, 1..7). schema: Anki's schema version, None for a table of
-    reviews.
+    reviews. ignore_before: the cut-off date in force, "YYYY-MM-DD" or "": the preset's where `select` chose
+    one, none for a whole collection.
     """
 
     log: pd.DataFrame
@@ -85,3 +101,4 @@ class Collection:
     day: DayBoundary
     schema: int | None
     source: Source = field(repr=False)
+    ignore_before: str = ""

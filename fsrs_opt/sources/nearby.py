@@ -11,6 +11,9 @@ def near_matches(name: str, names: Iterable[str], *, most: int = 3) -> list[str]
     by_key: dict[str, str] = {}
     for known in names:
         by_key.setdefault(known.strip().casefold(), known)
+    same = by_key.get(name.strip().casefold())
+    if same is not None:
+        return [same]
     keys = get_close_matches(name.strip().casefold(), list(by_key), n=most, cutoff=0.6)
     return [by_key[key] for key in keys]
 

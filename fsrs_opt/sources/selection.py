@@ -28,7 +28,8 @@ def select(
     in for a deck. Without deck and preset nothing is left out, deleted cards' reviews included, unless
     `suspended` is False, which keeps the existing cards that are not suspended.
 
-    Decks, presets and all else stay as they are. Raises UsageError for a name that does not exist.
+    The preset's own cut-off date comes into force (`Collection.ignore_before`). Decks, presets and all else
+    stay as they are. Raises UsageError for a name that does not exist.
     """
     if deck is None and preset is None and suspended is not False:
         return collection
@@ -40,11 +41,12 @@ def select(
     if deck is not None:
         ids = _deck_ids(collection, deck)
         chosen &= np.isin(home, ids) | np.isin(cards["filtered_deck_id"].to_numpy(), ids)
-    notes = collection.source.notes
+    notes, ignore_before = collection.source.notes, collection.ignore_before
     if preset is not None:
         ids = _preset_ids(collection, preset)
         chosen &= np.isin(home, [each.id for each in collection.decks.values() if each.preset_id in ids])
         own = [collection.presets[each].search for each in ids if collection.presets[each].search]
+        ignore_before = max((collection.presets[each].ignore_before for each in ids), default="")
         if own and suspended is None:
             notes = (*notes, f"The preset's own search ({own[0]}) was not applied; Anki's default was.")
     if suspended is False or (suspended is None and preset is not None):
@@ -56,6 +58,7 @@ def select(
         log=collection.log[rows].reset_index(drop=True),
         cards=kept,
         source=replace(collection.source, notes=notes),
+        ignore_before=ignore_before,
     )
 
 

@@ -48,7 +48,11 @@ def kept_by_filter(data: TrainingSet) -> TrainingSet:
 
 
 def windowed_batch(
-    data: TrainingSet, *, dtype: torch.dtype = torch.float64, device: str = "cpu"
+    data: TrainingSet,
+    *,
+    dtype: torch.dtype = torch.float64,
+    device: str = "cpu",
+    kernel: str | None = None,
 ) -> WindowedBatch:
     """The training set as whole cards. Reviews after a card's last item have no say and are left away."""
     histories, chosen = data.histories, data.items
@@ -69,6 +73,7 @@ def windowed_batch(
         weight=weight[source],
         dtype=dtype,
         device=device,
+        kernel=kernel,
     )
 
 
@@ -78,6 +83,7 @@ def mini_batches(
     *,
     dtype: torch.dtype = torch.float64,
     device: str = "cpu",
+    kernel: str | None = None,
 ) -> Iterator[FSRSBatch]:
     """Mini-batches of `size` items; items with histories of similar length share a batch."""
     histories, chosen = data.histories, data.items
@@ -102,4 +108,5 @@ def mini_batches(
             delta_ts=tensor(chosen.delta_t[here]),
             labels=tensor(chosen.label[here]),
             weights=tensor(data.weights[here]),
+            kernel=kernel,
         )

@@ -11,11 +11,13 @@ import torch
 from fsrs_opt.errors import UsageError
 from fsrs_opt.model import parameters
 from fsrs_opt.model.fsrs6 import FSRS6
+from fsrs_opt.model.kernel import choose
 from fsrs_opt.model.parameters import DEFAULTS, N_INITIAL_STABILITIES, N_PARAMETERS, SHORT_TERM, FloatArray
 from fsrs_opt.training import ladder
 from fsrs_opt.training.data import TrainingSet, kept_by_filter
 from fsrs_opt.training.pretrain import Pretrained, pretrain
 from fsrs_opt.training.recipes import (
+    CLASSIC_EPOCHS,
     PROMISE_BEFORE_FINETUNE,
     ProgressCallback,
     Stage,
@@ -35,14 +37,15 @@ _AT_LIMIT = 5e-5  # what is printed with four decimals cannot be told from its l
 class FitResult:
     """Parameters [21] and how they came about.
 
-    rung: "all", "pretrain" or "defaults", as far as the data allowed. parameter_notes: a few words on
-    each parameter. objective: J at the parameters (also after the classic recipe), None without items.
-    fisher: float64 [21, 21], information of the data alone at the parameters (without the prior), None
-    without items. messages: sentences that a user should read.
+    kernel: "native" or "torch", what ran the passes. rung: "all", "pretrain" or "defaults", as far as the
+    data allowed. parameter_notes: a few words on each parameter. objective: J at the parameters (also after
+    the classic recipe), None without items. fisher: float64 [21, 21], information of the data alone at the
+    parameters (without the prior), None without items. messages: sentences that a user should read.
     """
 
     parameters: FloatArray
     recipe: str
+    kernel: str
     rung: str
     stages: tuple[Stage, ...]
     parameter_notes: tuple[str, ...]
@@ -61,6 +64,7 @@ def fit(
     relearning_steps: int = 1,
     short_term: bool = True,
     device: str = "cpu",
+    kernel: str | None = None,
     seed: int = 0,
     progress: ProgressCallback | None = None,
 ) -> FitResult:
@@ -69,13 +73,17 @@ def fit(
     recipe: "map" (to the minimum of J) or "classic" (the field's mini-batches; no finetune stage).
     stages: which of `STAGES` to run; w0..w3 are frozen in train exactly when pretrain set them.
     relearning_steps: several of them lower the ceiling of w17 and w18. short_term: False holds w17..w19
-    at 0. device: a torch device. seed: of the classic recipe's shuffling. progress: called after
-    each step; raise from it to stop.
+    at 0. device, kernel: see `fsrs_opt.model.kernel.choose`. seed: of the classic recipe's shuffling.
+    progress: called after each step; raise from it to stop.
     Raises UsageError for a recipe, stage or number of steps that there is not.
     """
     _check(recipe, stages, relearning_steps)
+    kernel = choose(kernel, device)
     model = FSRS6(device=device, relearning_steps=relearning_steps, short_term=short_term)
-    rung, messages = ladder.rung(data.items if recipe == "map" else kept_by_filter(data).items)
+    classic = recipe == "classic"
+    rung, messages = ladder.rung(
+        kept_by_filter(data).items if classic else data.items, left_by_filter=classic
+    )
     wanted = [stage for stage in STAGES if stage in stages]
     done: list[Stage] = []
 
@@ -92,7 +100,7 @@ def fit(
                 model.w[:N_INITIAL_STABILITIES] = torch.from_numpy(pretrained.initial_stability)
 
     start = model.parameters_array()
-    objective = map_objective(data, device=device) if len(data) else None
+    objective = map_objective(data, device=device, kernel=kernel) if len(data) else None
     if objective is not None and pretrained is not None:
         done.append(Stage("pretrain", 0, objective.evaluate(model.w).loss, converged=True))
     if rung == "all" and objective is not None:
@@ -103,7 +111,9 @@ def fit(
                 rough = PROMISE_BEFORE_FINETUNE if "finetune" in wanted else PROMISE
                 done.append(run_map(model, objective, "train", progress, promise=rough))
             else:
-                done.append(run_classic(model, data, "train", progress, device=device, seed=seed))
+                run_classic(model, data, "train", progress, device=device, kernel=kernel, seed=seed)
+                reached = objective.evaluate(model.w).loss
+                done.append(Stage("train", CLASSIC_EPOCHS, reached, converged=True))
             model.initial_stability_frozen = False
         if "finetune" in wanted and recipe == "map":
             done.append(run_map(model, objective, "finetune", progress))
@@ -125,6 +135,7 @@ def fit(
     return FitResult(
         parameters=fitted,
         recipe=recipe,
+        kernel=kernel,
         rung=rung,
         stages=tuple(done),
         parameter_notes=_notes(model, fitted, done, pretrained, fisher),
@@ -142,6 +153,8 @@ def _check(recipe: str, stages: Sequence[str], relearning_steps: int) -> None:
     for stage in stages:
         if stage not in STAGES:
             raise UsageError(f"there is no stage {stage!r}: choose among {', '.join(STAGES)}")
+    if recipe == "classic" and list(stages) == ["finetune"]:
+        raise UsageError("the classic recipe has no finetune stage: choose pretrain, train or both")
     if relearning_steps < 0:
         raise UsageError("the number of relearning steps cannot be negative")
 
@@ -166,10 +179,12 @@ def _notes(
     notes = []
     for k in range(N_PARAMETERS):
         note = "fitted" if trained else "default"
-        if k < N_INITIAL_STABILITIES and pretrained is not None:
+        if k < N_INITIAL_STABILITIES and pretrained is not None and "finetune" not in ran:
             note = "fitted" if pretrained.fitted[k] else "filled from the other first ratings"
         elif trained and fisher is not None and fisher[k, k] == 0:
-            note = "no review tells about it" + (", default" if w[k] == DEFAULTS[k] else "")
+            # it follows the prior, and the order of w0..w3
+            at_default = abs(w[k] - DEFAULTS[k]) < _AT_LIMIT
+            note = "no review tells about it" + (", default" if at_default else "")
         if not model.short_term and k in range(SHORT_TERM.start, SHORT_TERM.stop):
             note = "held at 0"
         elif k in (17, 18) and ceiling < high[k] and w[k] >= ceiling - _AT_LIMIT:

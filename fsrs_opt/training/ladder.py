@@ -7,14 +7,20 @@ from fsrs_opt.reviews.items import Items
 MIN_ITEMS_PRETRAIN, MIN_ITEMS_ALL = 8, 64
 
 
-def rung(items: Items) -> tuple[str, list[str]]:
-    """How far these items allow to go, "all", "pretrain" or "defaults", and the sentence that says so."""
+def rung(items: Items, *, left_by_filter: bool = False) -> tuple[str, list[str]]:
+    """How far these items allow to go, "all", "pretrain" or "defaults", and the sentence that says so.
+
+    left_by_filter: the items are those that the outlier filter left, which the sentence then says.
+    """
     n = len(items)
+    counted = (
+        f"{n:,} {'item' if n == 1 else 'items'}{' left by the outlier filter' if left_by_filter else ''}"
+    )
     if n < MIN_ITEMS_PRETRAIN:
-        return "defaults", [f"{n} items are too few to fit anything ({MIN_ITEMS_PRETRAIN} are needed)."]
+        return "defaults", [f"Too little to fit anything: {counted} ({MIN_ITEMS_PRETRAIN} are needed)."]
     if n < MIN_ITEMS_ALL:
         return "pretrain", [
-            f"{n} items are enough for the initial stabilities only ({MIN_ITEMS_ALL} for all)."
+            f"Only the initial stabilities can be fitted: {counted} ({MIN_ITEMS_ALL} needed for the rest)."
         ]
     if int(items.long_term_count.max()) <= 1:
         return "pretrain", [

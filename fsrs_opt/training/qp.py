@@ -47,7 +47,8 @@ def solve_qp(hessian: FloatArray, gradient: FloatArray, A: FloatArray, b: FloatA
             rows = A[active]
             through = rows @ inverse
             toward = inverse @ normal
-            answer = np.asarray(np.linalg.lstsq(through @ rows.T, rows @ toward, rcond=None)[0], np.float64)
+            # never singular: a limit becomes active only where the active ones do not imply it
+            answer = np.asarray(np.linalg.solve(through @ rows.T, rows @ toward), dtype=np.float64)
             direction = through.T @ answer - toward
             progress = -float(normal @ direction)
             shrinking = answer > _TINY

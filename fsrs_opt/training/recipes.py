@@ -40,7 +40,7 @@ ProgressCallback = Callable[[Progress], None]
 
 @dataclass(frozen=True)
 class Stage:
-    """A stage that was run: passes over all reviews, the objective at its end, whether it converged."""
+    """A stage that was run: passes over all reviews, J at its end (in both recipes), whether it converged."""
 
     name: str
     passes: int
@@ -48,9 +48,9 @@ class Stage:
     converged: bool
 
 
-def map_objective(data: TrainingSet, *, device: str = "cpu") -> Objective:
+def map_objective(data: TrainingSet, *, device: str = "cpu", kernel: str | None = None) -> Objective:
     """J of a training set: weighted loss of all its items plus the prior."""
-    return Objective(windowed_batch(data, device=device), MapPrior())
+    return Objective(windowed_batch(data, device=device, kernel=kernel), MapPrior())
 
 
 def run_map(
@@ -77,8 +77,9 @@ def run_classic(
     progress: ProgressCallback | None,
     *,
     device: str = "cpu",
+    kernel: str | None = None,
     seed: int = 0,
-) -> Stage:
+) -> None:
     """The field's usual way: 5 epochs of Adam on mini-batches of 512 items, cosine learning rate.
 
     fsrs-rs's objective: outlier filter, prior around the parameters that the stage starts from.
@@ -87,12 +88,11 @@ def run_classic(
     prior = ClassicPrior(model.parameters_array())
     batches = [
         Objective(batch, prior, share=len(batch.labels) / len(kept))
-        for batch in mini_batches(kept, CLASSIC_BATCH_SIZE, device=device)
+        for batch in mini_batches(kept, CLASSIC_BATCH_SIZE, device=device, kernel=kernel)
     ]
     adam = torch.optim.Adam([model.w], betas=(0.9, 0.999), eps=1e-8)
     shuffle = torch.Generator().manual_seed(seed)
     steps, total = 0, CLASSIC_EPOCHS * len(batches)
-    objective = math.nan
     for epoch in range(1, CLASSIC_EPOCHS + 1):
         objective = 0.0
         for k in torch.randperm(len(batches), generator=shuffle).tolist():
@@ -101,4 +101,3 @@ def run_classic(
             steps += 1
             if progress is not None:
                 progress(Progress(name, epoch, CLASSIC_EPOCHS, objective))
-    return Stage(name, CLASSIC_EPOCHS, objective, converged=True)

@@ -8,7 +8,7 @@ in which the prior is a parabola. Recipe and figures: docs/training.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,22 +51,21 @@ def w_by_z(w: FloatArray) -> FloatArray:
 
 @dataclass
 class _Point:
-    """A point: coordinates, parameters, objective, gradient by z, and which entries may not move."""
+    """A point: coordinates, parameters, objective, and gradient by z."""
 
     z: FloatArray
     w: FloatArray
     objective: float
     gradient: FloatArray
-    held: npt.NDArray[np.bool_]
 
 
 class Solver(torch.optim.Optimizer):
     """Trust-region solver for the one parameter `w` of a model.
 
-    An entry whose gradient is exactly zero does not move in that step (a frozen weight, a weight that the
-    data say nothing about). w0 <= w1 <= w2 <= w3 holds at every accepted point if it holds at the first.
-    `done` is set when it has converged, or after `max_passes` steps (`converged` tells which); the model
-    then holds the best point found.
+    Entries that a replaced gradient holds (frozen weights) do not move, and the others are chosen with that
+    in mind. w0 <= w1 <= w2 <= w3 holds at every accepted point if it holds at the first. `done` is set when
+    it has converged (nothing more is promised, or nothing better lies however near, as at a kink), or after
+    `max_passes` steps (`converged` tells which); the model then holds the best point found.
     """
 
     def __init__(self, model: FSRS6, *, max_passes: int = MAX_PASSES, promise: float = PROMISE) -> None:
@@ -80,6 +79,7 @@ class Solver(torch.optim.Optimizer):
         self._low, self._high = parameters.bounds(short_term=model.short_term)
         self._max_passes = max_passes
         self._promise = promise
+        self._held = np.zeros(N_PARAMETERS, dtype=bool)
         self._best: _Point | None = None
         self._matrix = np.eye(N_PARAMETERS)
         self._fisher_steps = 0
@@ -91,6 +91,12 @@ class Solver(torch.optim.Optimizer):
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """As torch's own, for the one group there is: torch's imports its compiler, which takes seconds."""
         self.param_groups.append({**self.defaults, **param_group, "params": list(param_group["params"])})
+
+    def hold(self, held: Sequence[tuple[torch.nn.Parameter, torch.Tensor]]) -> None:
+        """Which entries of `w` do not move from now on: called by `gradients.step` before each step."""
+        self._held = np.zeros(N_PARAMETERS, dtype=bool)
+        for _, mask in held:
+            self._held |= mask.cpu().numpy()
 
     @property
     def objective(self) -> float:
@@ -107,7 +113,7 @@ class Solver(torch.optim.Optimizer):
         w = self._w.detach().cpu().double().numpy().copy()
         scale = w_by_z(w)
         gradient = self._w.grad.cpu().double().numpy() * scale
-        trial = _Point(to_z(w), w, result.loss, gradient, gradient == 0)
+        trial = _Point(to_z(w), w, result.loss, gradient)
         fisher = (
             None if result.fisher is None else result.fisher.cpu().double().numpy() * np.outer(scale, scale)
         )
@@ -181,7 +187,7 @@ class Solver(torch.optim.Optimizer):
 
     def _minimizer(self, best: _Point, matrix: FloatArray) -> FloatArray:
         """The step that minimizes the quadratic model inside box, order, ceilings and trust region."""
-        free = np.flatnonzero(~best.held)
+        free = np.flatnonzero(~self._held)
         low_z, high_z = to_z(self._low), to_z(self._high)
         room_up = np.minimum(high_z - best.z, self._radius)
         room_down = np.minimum(best.z - low_z, self._radius)

@@ -50,7 +50,7 @@ def measure(file: LogFile, n_splits: int, python: str, *, slow: bool) -> Row | N
     }
     tested = slice(splits[0][1].start, splits[-1][1].stop)
     label = data.items.label[tested]
-    batch = all_reviews(data)
+    batch = all_reviews(data, kernel="torch")  # in float64, whatever training used
     losses, errors, at_defaults = {}, {}, {}
     for method, fitted in by_method.items():
         wrong = Counter(one.error for one in fitted if one.parameters is None)

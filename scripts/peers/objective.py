@@ -46,9 +46,9 @@ class Row:
 
 
 def measure(file: LogFile, n_starts: int, python: str) -> Row:
-    objective = map_objective(file.data)
+    """J is always computed in float64; the kernel that training uses serves the first part of the search."""
+    exact, fast = map_objective(file.data, kernel="torch"), map_objective(file.data)
     ours = fit(file.data)
-    assert ours.objective is not None
     theirs = dict(
         zip(PEERS, fits(file.data, [(peer, len(file.data)) for peer in PEERS], python), strict=True)
     )
@@ -56,13 +56,13 @@ def measure(file: LogFile, n_starts: int, python: str) -> Row:
         peer: _brought_in(got.parameters) for peer, got in theirs.items() if got.parameters is not None
     }
     starts = [DEFAULTS, ours.parameters, *brought_in.values(), *_random_starts(ours.parameters, n_starts)]
-    ends = sorted((_minimum(objective, w, _FIRST_PROMISE) for w in starts), key=lambda end: end[0])
-    polished = [_polished(objective, w) for _, w in ends[:_POLISHED]]
+    ends = sorted((_minimum(fast, w, _FIRST_PROMISE) for w in starts), key=lambda end: end[0])
+    polished = [_polished(exact, w) for _, w in ends[:_POLISHED]]
     return Row(
         log=file.name,
         items=len(file.data),
-        ours=ours.objective,
-        peers={str(peer): _value(objective, brought_in.get(peer)) for peer in PEERS},
+        ours=_value(exact, ours.parameters),
+        peers={str(peer): _value(exact, brought_in[peer]) if peer in brought_in else None for peer in PEERS},
         best=min(polished),
         starts=len(starts),
         passes=sum(stage.passes for stage in ours.stages),
@@ -75,8 +75,8 @@ def _brought_in(w: FloatArray) -> FloatArray:
     return np.concatenate([w[:N_INITIAL_STABILITIES], clip(w, given=True)[N_INITIAL_STABILITIES:]])
 
 
-def _value(objective: Objective, w: FloatArray | None) -> float | None:
-    return None if w is None else objective.evaluate(torch.from_numpy(w)).loss
+def _value(objective: Objective, w: FloatArray) -> float:
+    return objective.evaluate(torch.from_numpy(w)).loss
 
 
 def _random_starts(centre: FloatArray, n: int) -> list[FloatArray]:

@@ -19,9 +19,9 @@ from peers.log_files import LogFile, write_colpkg
 from peers.report import Check, Table, number
 
 HERE = Path(__file__).parent
-PROJECT = HERE.parents[1]
-OURS, RUST_IDS, RUST, SLOW = (
+OURS, OURS_ONLY, RUST_IDS, RUST, SLOW = (
     "fsrs-opt optimize",
+    "fsrs-opt optimize --no-held-out",
     "script on fsrs-rs, card ids",
     "script on fsrs-rs, no card ids",
     "FSRS-Optimizer",
@@ -71,8 +71,10 @@ def measure(file: LogFile, runs: int, python: str, *, slow: bool) -> list[Row]:
 
 def _programs(file: LogFile, package: Path, runs: int, python: str, slow: bool) -> list[Program]:
     script = [python, str(HERE / "fsrs_rs_command.py"), str(package), str(file.day_start)]
+    ours = [sys.executable, "-m", "fsrs_opt", "optimize", str(package)]
     found = [
-        Program(OURS, [sys.executable, "-m", "fsrs_opt", "optimize", str(package)], runs, "arameters"),
+        Program(OURS, ours, runs, "arameters"),
+        Program(OURS_ONLY, [*ours, "--no-held-out"], runs, "arameters"),
         Program(RUST_IDS, script, runs, ", "),
         Program(RUST, [*script, "--no-card-ids"], runs, ", "),
     ]
@@ -94,7 +96,7 @@ def _measured(file: LogFile, program: Program, folder: Path) -> Row:
             [sys.executable, "-S", HERE / "run_measured.py", output, *program.command],
             input=program.typed,
             cwd=folder,
-            env={**os.environ, "PYTHONPATH": _with_project(), "MPLBACKEND": "Agg"},
+            env={**os.environ, "MPLBACKEND": "Agg"},
             capture_output=True,
             text=True,
             check=True,
@@ -110,11 +112,6 @@ def _measured(file: LogFile, program: Program, folder: Path) -> Row:
         statistics.median(one[name] for one in measured) for name in ("seconds", "cpu", "peak_mib")
     )
     return Row(file.name, len(file.log), program.name, program.runs, seconds, cpu, peak)
-
-
-def _with_project() -> str:
-    """PYTHONPATH with the project first, so that it need not be installed."""
-    return os.pathsep.join(filter(None, [str(PROJECT), os.environ.get("PYTHONPATH")]))
 
 
 def table(rows: Sequence[Row]) -> Table:

@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 import numpy as np
+import pytest
 
 from fsrs_opt.model.parameters import LOWER, UPPER
 
@@ -15,7 +16,7 @@ COUNTS = {"revlog_rows", "cards", "cards_used", "reviews_used", "items", "left_o
 KEYS = {
     *("format", "version", "source", "day", "counts", "rung", "stages", "parameters", "new_parameters"),
     *("current_parameters", "parameter_notes", "objective", "metrics", "metric_notes", "verdict", "messages"),
-    *("seconds", "paste", "recipe", "relearning_steps"),
+    *("seconds", "paste", "recipe", "kernel", "relearning_steps"),
 }
 
 
@@ -32,11 +33,13 @@ def is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def check_usable(w: list[float]) -> None:
-    """Finite, inside the ranges of FSRS-6, and the initial stabilities in order."""
+def check_usable(w: list[float], *, given: bool = False) -> None:
+    """Finite, inside the ranges of FSRS-6, and the initial stabilities in order. given: w19 may be 0, as that
+    of sets from before FSRS-6 is."""
+    lower = np.where(np.arange(21) == 19, 0.0, LOWER) if given else LOWER
     assert len(w) == 21
     assert all(map(is_number, w))
-    assert np.all(np.array(w) >= LOWER)
+    assert np.all(np.array(w) >= lower)
     assert np.all(np.array(w) <= UPPER)
     assert w[0] <= w[1] <= w[2] <= w[3]
 
@@ -59,7 +62,8 @@ def check_object(result: Any) -> None:
     for stage in result["stages"]:
         assert isinstance(stage["passes"], int)
         assert is_number(stage["objective"])
-    check_usable(result["parameters"])
+    kept = result["verdict"]["decision"] != "change"
+    check_usable(result["parameters"], given=kept)
     check_usable(result["new_parameters"])
     assert len(result["parameter_notes"]) == 21
     assert all(isinstance(note, str) and note for note in result["parameter_notes"])
@@ -75,6 +79,7 @@ def check_object(result: Any) -> None:
         assert all(is_number(figures[each]) for each in FIGURES - {"auc"})
         assert is_number(figures["auc"]) or (figures["auc"] is None and "auc" in result["metric_notes"])
     verdict = result["verdict"]
+    check_verdict(verdict)
     assert verdict["decision"] in ("change", "keep", "not enough data")
     assert isinstance(verdict["sentence"], str)
     if verdict["decision"] == "change":
@@ -90,3 +95,27 @@ def check_object(result: Any) -> None:
         assert result["paste"] is None
     assert all(is_number(value) for value in result["seconds"].values())
     assert result["seconds"]["total"] >= result["seconds"]["train"]
+
+
+DIFFERENCE = {"mean", "low", "high", "standard_error", "n_items", "n_cards"}
+
+
+def check_verdict(verdict: Any) -> None:
+    """Its keys; that what it says follows from its figures; null only where there is nothing to say."""
+    assert set(verdict) == {
+        *("decision", "sentence", "basis", "against", "gain", "gain_over_constant", "workload", "advice"),
+        *("fewer_surprises", "fewer_surprises_low", "fewer_surprises_high"),
+    }
+    assert verdict["basis"] in ("held-out", "in-sample")
+    assert verdict["against"] in ("current", "default")
+    assert all(isinstance(sentence, str) and sentence for sentence in verdict["advice"])
+    if verdict["gain"] is None:
+        assert verdict["basis"] == "in-sample" or verdict["decision"] == "not enough data"
+        return
+    for difference in (verdict["gain"], verdict["gain_over_constant"]):
+        assert set(difference) == DIFFERENCE
+        assert is_number(difference["mean"])
+    assert verdict["fewer_surprises"] == pytest.approx(verdict["gain"]["mean"] * 1000 / math.log(2))
+    if verdict["decision"] == "change":
+        assert 0 < verdict["gain"]["low"] < verdict["gain"]["mean"] < verdict["gain"]["high"]
+        assert verdict["gain_over_constant"]["low"] > 0

@@ -198,7 +198,7 @@ def test_current_parameters_of_every_version(fsrs_opt: Here, shared_real: Path, 
 
 
 def test_quiet_prints_the_verdict_and_the_line(fsrs_opt: Here, shared_real: Path) -> None:
-    seen = fsrs_opt("optimize", shared_real / "real28.parquet", "--quiet")
+    seen = fsrs_opt("optimize", shared_real / "real28.parquet", "--quiet", "--no-held-out")
     assert (seen.code, seen.err) == (0, "")
     lines = [line for line in seen.out.splitlines() if line]
     assert lines[0].startswith("Change: ")

@@ -34,7 +34,7 @@ def on_a_terminal(*arguments: str | Path, **more: str) -> str:
 
 
 def test_a_terminal_shows_progress_and_colour_but_the_line_stays_plain(shared_real: Path) -> None:
-    shown = on_a_terminal("optimize", shared_real / "real28.parquet")
+    shown = on_a_terminal("optimize", shared_real / "real28.parquet", "--no-held-out")
     for stage in ("reading real28.parquet", "train: ", "finetune: "):
         assert stage in shown
     assert "\x1b[1;32m" in shown  # the verdict

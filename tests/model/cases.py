@@ -32,7 +32,7 @@ def windowed(cards: list[list[tuple[int, int]]], weight: float = 1.0) -> Windowe
     scored = delta_t > 0
     scored[offsets[:-1]] = False
     weights = np.where(scored, weight * (0.25 + 0.75 * (np.arange(len(rating)) % 7) / 6), 0.0)
-    return WindowedBatch(offsets, rating, delta_t, weights)
+    return WindowedBatch(offsets, rating, delta_t, weights, kernel="torch")
 
 
 def item_retrievabilities(batch: WindowedBatch, w: torch.Tensor) -> tuple[torch.Tensor, np.ndarray]:

@@ -129,7 +129,10 @@ def test_thread_count_changes_nothing() -> None:
 
 
 def test_nothing_to_score() -> None:
-    empty = WindowedBatch(np.zeros(1, np.int64), np.zeros(0, np.int8), np.zeros(0, np.int32), np.zeros(0))
+    none = np.zeros(0)
+    empty = WindowedBatch(
+        np.zeros(1, np.int64), none.astype(np.int8), none.astype(np.int32), none, kernel="torch"
+    )
     found = evaluate(empty, DEFAULTS, fisher=True)
     assert found.loss == 0.0
     assert not found.gradient.any()

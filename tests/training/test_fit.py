@@ -101,11 +101,30 @@ def test_one_sided_and_long_inputs(cards: list[list[tuple[int, int]]], recipe: s
 
 
 def test_notes_tell_fitted_from_filled() -> None:
-    result = fit(made([[(3, 0), *card[1:]] for card in varied(80)]))
-    assert result.parameter_notes[2].startswith("fitted")
-    assert all(result.parameter_notes[k].startswith("filled") for k in (0, 1, 3))
-    assert all("frozen in train" in note for note in result.parameter_notes[:4])
-    assert not any("frozen" in note for note in result.parameter_notes[4:])
+    data = made([[(3, 0), *card[1:]] for card in varied(80)])
+    before = fit(data, stages=["pretrain", "train"])
+    assert before.parameter_notes[2].startswith("fitted")
+    assert all(before.parameter_notes[k].startswith("filled") for k in (0, 1, 3))
+    after = fit(data)
+    assert after.parameter_notes[2].startswith("fitted")
+    # finetune frees what pretrain filled: it follows the prior and the order of the four
+    assert all(after.parameter_notes[k].startswith("no review") for k in (0, 1, 3))
+    for result in (before, after):
+        assert all("frozen in train" in note for note in result.parameter_notes[:4])
+        assert not any("frozen" in note for note in result.parameter_notes[4:])
+
+
+def test_weights_without_reviews_do_not_hold_back_their_neighbours() -> None:
+    # Half of the answers are Again: the data want w2 below the default of w1, of which no review tells.
+    cards = [[(3, 0), *((3 if (card + k) % 2 else 1, 3) for k in range(9))] for card in range(19)]
+    data = made(cards)
+    result = fit(data)
+    lower = fit(data, stages=["finetune"])
+    assert result.objective is not None
+    assert lower.objective is not None
+    assert result.parameters[2] < DEFAULTS[1]
+    assert (np.diff(result.parameters[:4]) >= 0).all()
+    assert result.objective == pytest.approx(lower.objective, rel=1e-4)
 
 
 def test_a_parameter_that_no_review_tells_about_keeps_its_default() -> None:
@@ -188,7 +207,7 @@ def test_classic_batches_hold_every_item_once() -> None:
     assert sum(len(batch.labels) for batch in batches) == len(data)
     w = torch.tensor(DEFAULTS)
     total = sum(batch.evaluate(w).loss for batch in batches)
-    assert total == pytest.approx(windowed_batch(data).evaluate(w).loss, rel=1e-12)
+    assert total == pytest.approx(windowed_batch(data, kernel="torch").evaluate(w).loss, rel=1e-12)
 
 
 def test_classic_lowers_its_own_objective(shared_real: Path) -> None:
@@ -219,7 +238,13 @@ def test_progress_can_stop_the_training() -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"recipe": "best"}, {"stages": ["pretrain", "polish"]}, {"relearning_steps": -1}]
+    "options",
+    [
+        {"recipe": "classic", "stages": ["finetune"]},
+        {"recipe": "best"},
+        {"stages": ["pretrain", "polish"]},
+        {"relearning_steps": -1},
+    ],
 )
 def test_options_that_mean_nothing(options: dict[str, object]) -> None:
     with pytest.raises(UsageError):

@@ -1,0 +1,116 @@
+"""`fsrs-opt evaluate`."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from fsrs_opt.cli import options
+from fsrs_opt.cli.json_output import print_json
+
+
+@click.command(short_help="Judge your parameters, on reviews they have not seen too.")
+@options.path_argument
+@click.option(
+    "--parameters",
+    metavar='"w0,w1,…"',
+    callback=options.parameters,
+    help="Parameters in use, to judge. [default: what the collection holds]",
+)
+@click.option(
+    "--against",
+    metavar='"w0,w1,…"',
+    callback=options.parameters,
+    help="Parameters to compare them with. [default: new ones, fitted to the reviews]",
+)
+@click.option(
+    "--splits",
+    metavar="N",
+    type=click.IntRange(1, 50),
+    default=5,
+    show_default=True,
+    help="How often to fit the past again and test on what came next.",
+)
+@click.option("--no-splits", is_flag=True, help="Do not fit again: nothing is held out.")
+@options.workers_option
+@click.option(
+    "--recipe",
+    type=click.Choice(options.RECIPES),
+    default=options.RECIPES[0],
+    show_default=True,
+    help="How new parameters are fitted; see optimize.",
+)
+@options.fit_options
+@options.day_options
+@options.json_option
+@click.option("--quiet", is_flag=True, help="Print only the verdict; no progress.")
+def evaluate(
+    path: Path,
+    parameters: tuple[float, ...] | None,
+    against: tuple[float, ...] | None,
+    splits: int,
+    no_splits: bool,
+    workers: int | None,
+    recipe: str,
+    relearning_steps: int | None,
+    no_short_term: bool,
+    ignore_before: str | None,
+    timezone: str | None,
+    day_start: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Judge the parameters of FSRS on the reviews in PATH.
+
+    PATH is an Anki collection (.anki2), an export (.colpkg, .apkg), or a CSV or Parquet file of reviews. The
+    parameters in use are compared with new ones, with the defaults, with SM-2 and with your average recall:
+    on all reviews, and on held-out reviews, which were not there yet when the parameters were fitted.
+
+    \b
+    Examples:
+      fsrs-opt evaluate collection.colpkg
+      fsrs-opt evaluate collection.colpkg --json --no-splits
+      fsrs-opt evaluate reviews.csv --parameters "0.4, 1.2, …" --against "0.5, 1.1, …"
+    """
+    started = time.perf_counter()
+    from fsrs_opt.cli.progress import Bar
+
+    with Bar(shown=not quiet) as bar:
+        # A file that cannot be read is told at once, before torch is loaded.
+        bar.doing(f"reading {path.name}")
+        from fsrs_opt.sources import read
+
+        collection = read(path, timezone=timezone, day_start=day_start)
+        read_at = time.perf_counter()
+        bar.doing("loading torch")
+        from fsrs_opt.commands.evaluate import evaluate as run
+
+        result = run(
+            collection,
+            parameters=parameters,
+            against=against,
+            recipe=recipe,
+            relearning_steps=relearning_steps,
+            short_term=not no_short_term,
+            ignore_before=ignore_before,
+            splits=0 if no_splits else splits,
+            workers=workers,
+            progress=bar.training,
+            held_out_progress=bar.held_out,
+        )
+    total = time.perf_counter() - started
+    result = replace(result, seconds={**result.seconds, "read": read_at - started, "total": total})
+    if as_json:
+        from fsrs_opt.commands.as_json_evaluation import evaluated
+
+        print_json(evaluated(result))
+        return
+    from fsrs_opt.cli import evaluate_report
+
+    if quiet:
+        evaluate_report.short(result)
+    else:
+        evaluate_report.full(result)

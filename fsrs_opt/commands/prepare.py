@@ -1,0 +1,119 @@
+"""From a file to what is fitted and compared: the items, and the parameters in use for each card."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fsrs_opt.commands import current as current_parameters
+from fsrs_opt.commands.current import CurrentSet
+from fsrs_opt.commands.dates import parse_date
+from fsrs_opt.errors import NothingToTrainError, UsageError
+from fsrs_opt.reviews.history import Histories, histories
+from fsrs_opt.sources import read
+from fsrs_opt.training.data import TrainingSet, training_set
+
+if TYPE_CHECKING:
+    from fsrs_opt.sources.collection import Collection
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A collection made ready. current: the sets in use, empty where none is known. messages: what a user
+    should be told so far. seconds: by "read" and "histories"."""
+
+    collection: Collection
+    histories: Histories
+    data: TrainingSet
+    current: tuple[CurrentSet, ...]
+    relearning_steps: int
+    messages: tuple[str, ...]
+    seconds: dict[str, float]
+
+
+def prepare(
+    source: str | Path | Collection,
+    *,
+    current: Sequence[float] | None = None,
+    relearning_steps: int | None = None,
+    ignore_before: str | None = None,
+    timezone: str | None = None,
+    day_start: int | None = None,
+) -> Prepared:
+    """Read a file (or take what `read` gave) and find its items. Arguments and errors:
+    `commands.optimize`."""
+    started = time.perf_counter()
+    if ignore_before is not None:
+        parse_date(ignore_before)  # a wrong date is told before the file is read
+    given = None if current is None else current_parameters.parse(current)
+    if isinstance(source, str | Path):
+        collection = read(source, timezone=timezone, day_start=day_start)
+    else:
+        collection = source
+    read_at = time.perf_counter()
+
+    messages = list(collection.source.notes)
+    date = collection.ignore_before if ignore_before is None else ignore_before
+    try:
+        cutoff = parse_date(date) if date else 0
+    except UsageError:
+        cutoff = 0
+        messages.append(f"The preset's cut-off date “{date}” cannot be read and is ignored.")
+    past = histories(collection.log, collection.day.day_of, ignore_before_ms=cutoff)
+    data = training_set(past)
+    if not len(data):
+        raise NothingToTrainError(why_nothing(collection, past, cutoff > 0))
+    if given is not None:
+        in_use: tuple[CurrentSet, ...] = (
+            CurrentSet("given", given, np.ones(past.n_cards, dtype=bool), stored=True, given=True),
+        )
+    else:
+        in_use, said = current_parameters.of_presets(collection, past.card_id)
+        messages += said
+    steps, largest, n_presets = _relearning_steps(collection, past, relearning_steps)
+    if len(in_use) > 1:
+        messages.append(
+            f"{n_presets} presets are in use: every card is compared with its own preset's parameters."
+        )
+    if n_presets > 1 and relearning_steps is None:
+        messages.append(f"The number of relearning steps is that of “{largest}”, which has the most reviews.")
+    if not date and any(preset.ignore_before for preset in collection.presets.values()):
+        messages.append("The presets' own cut-off dates do not apply to the whole collection.")
+    seconds = {"read": read_at - started, "histories": time.perf_counter() - read_at}
+    return Prepared(collection, past, data, in_use, steps, tuple(messages), seconds)
+
+
+def why_nothing(collection: Collection, past: Histories, cut_off: bool) -> str:
+    """One sentence on why there is no item at all."""
+    where = collection.source.path
+    if past.rows == 0:
+        return f"{where} holds no reviews: study some cards first."
+    if cut_off and past.left_out["before_cutoff"] and not past.n_reviews:
+        return f"{where}: the cut-off leaves 0 reviews: choose an earlier date."
+    if past.n_reviews == 0:
+        return (
+            f"{where}: none of the {past.rows} rows can be trained on, since no card has its first learning"
+            " step in the log: study new cards, or export the whole collection."
+        )
+    return (
+        f"{where}: nothing was reviewed on a later day yet, so there is nothing to fit:"
+        " use the default parameters until then (in Anki: leave the field for FSRS parameters empty)."
+    )
+
+
+def _relearning_steps(collection: Collection, past: Histories, asked: int | None) -> tuple[int, str, int]:
+    """Relearning steps on the day of a lapse: as asked, else of the preset with the most reviews; the name of
+    that preset; and how many presets these cards have."""
+    if not collection.presets:
+        return 1 if asked is None else asked, "", 0
+    preset_of = current_parameters.preset_of_cards(collection, past.card_id)
+    presets, index = np.unique(preset_of, return_inverse=True)
+    reviews = np.bincount(index, weights=np.diff(past.offsets))
+    largest = collection.presets.get(int(presets[reviews.argmax()]))
+    steps = 1 if largest is None else largest.same_day_relearning_steps
+    return steps if asked is None else asked, largest.name if largest else "Default", len(presets)
