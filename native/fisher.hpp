@@ -17,29 +17,30 @@ struct Rows {  // scaled derivatives of R, and the scaled residuals that make th
 
 struct Products {  // float32 sums per lane of a register
     VFloat tile[kTiles * (kTiles + 1) / 2][kTile][kTile];
-    VFloat residual[kColumns];
+    Kahan<1> residual[kColumns];
 };
 
-// products += rows^T rows, upper triangle by tiles that stay in registers.
+// products += rows^T rows, upper triangle by tiles that stay in registers. The rows are summed from zero and then added:
+// short sums lose less.
 void add_products(const Rows &rows, int n, Products &products) {
     VFloat(*tile)[kTile][kTile] = products.tile;
     const VFloat *residual = rows.residual;
     for (int i = 0; i < kTiles; ++i) {
         const VFloat *a0 = rows.column[3 * i], *a1 = rows.column[3 * i + 1], *a2 = rows.column[3 * i + 2];
-        VFloat *t = products.residual + 3 * i;
-        VFloat r0 = t[0], r1 = t[1], r2 = t[2];
+        VFloat r0{}, r1{}, r2{};
         for (int k = 0; k < n; ++k) {
             r0 += a0[k] * residual[k];
             r1 += a1[k] * residual[k];
             r2 += a2[k] * residual[k];
         }
-        t[0] = r0, t[1] = r1, t[2] = r2;
+        products.residual[3 * i].add({{r0}});
+        products.residual[3 * i + 1].add({{r1}});
+        products.residual[3 * i + 2].add({{r2}});
         for (int j = i; j < kTiles; ++j, ++tile) {
             const VFloat *b0 = rows.column[3 * j], *b1 = rows.column[3 * j + 1],
                          *b2 = rows.column[3 * j + 2];
             VFloat(&s)[kTile][kTile] = *tile;
-            VFloat s00 = s[0][0], s01 = s[0][1], s02 = s[0][2], s10 = s[1][0], s11 = s[1][1], s12 = s[1][2],
-                   s20 = s[2][0], s21 = s[2][1], s22 = s[2][2];
+            VFloat s00{}, s01{}, s02{}, s10{}, s11{}, s12{}, s20{}, s21{}, s22{};
             for (int k = 0; k < n; ++k) {
                 VFloat x0 = b0[k], x1 = b1[k], x2 = b2[k], y = a0[k];
                 s00 += y * x0, s01 += y * x1, s02 += y * x2;
@@ -48,8 +49,8 @@ void add_products(const Rows &rows, int n, Products &products) {
                 y = a2[k];
                 s20 += y * x0, s21 += y * x1, s22 += y * x2;
             }
-            s[0][0] = s00, s[0][1] = s01, s[0][2] = s02, s[1][0] = s10, s[1][1] = s11, s[1][2] = s12;
-            s[2][0] = s20, s[2][1] = s21, s[2][2] = s22;
+            s[0][0] += s00, s[0][1] += s01, s[0][2] += s02, s[1][0] += s10, s[1][1] += s11, s[1][2] += s12;
+            s[2][0] += s20, s[2][1] += s21, s[2][2] += s22;
         }
     }
 }
@@ -149,7 +150,7 @@ void fisher_block(const Packed &packed, size_t begin, size_t end, const Constant
     double *gradient = sums + 1, *fisher = gradient + kParameters;
     for (int k = 0; k < kParameters + fsrs::kFisher; ++k) gradient[k] = 0;
     auto parameter = [&](int column) { return column == 0 ? rating - 1 : column + 3; };
-    for (int k = 0; k < kColumns; ++k) gradient[parameter(k)] = sum(work.products.residual[k]);
+    for (int k = 0; k < kColumns; ++k) gradient[parameter(k)] = work.products.residual[k].value();
     const VFloat(*tile)[kTile][kTile] = work.products.tile;
     for (int i = 0; i < kTiles; ++i)
         for (int j = i; j < kTiles; ++j, ++tile)

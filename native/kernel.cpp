@@ -155,10 +155,10 @@ void gradient_block(const Packed &packed, size_t begin, size_t end, const Consta
             Lanes<1> next_D = fma(to_S, p.D, to_D * p.difficulty_D);
             to_S = keep(p.stability_inside, next_S);
             to_D = keep(p.difficulty_inside, next_D);
+            if (++unflushed == kFlush) flush();
         }
         a.first_stability = a.first_stability + to_S;
         a.first_difficulty = a.first_difficulty + to_D;
-        if ((unflushed += steps) >= kFlush) flush();
     };
     for_each_strip(packed, begin, end, [&](size_t g, int lane, int steps, const float *slots) {
         record(c, rating, steps, slots, traces);

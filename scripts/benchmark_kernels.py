@@ -3,10 +3,10 @@
     python scripts/benchmark_kernels.py LOG.parquet [--copies 10] [--rounds 7]
 
 LOG is a review log in Parquet with revlog columns (id, cid, ease, type, factor); without it the log is
-simulated. Every figure is the median over rounds, and the rounds of all candidates are interleaved, so that a
-busy machine slows all of them alike. Times are processor time for one thread, wall time for two; fsrs-rs's are
-given as both. fsrs-rs's epoch is the difference between runs of 13 and of 3 epochs, with card ids, divided by the
-reviews. Needs numpy and pandas, and fsrs-rs-python for the ratios; no torch.
+simulated. Every figure is the median over rounds, and the rounds of all candidates are interleaved, so that
+a busy machine slows all of them alike. Times are processor time for one thread, wall time for two; those of
+fsrs-rs are given as both. Its epoch is the difference between runs of 13 and of 3 epochs, with card ids,
+divided by the reviews. Needs numpy and pandas, and fsrs-rs-python for the ratios; no torch.
 """
 
 from __future__ import annotations
