@@ -103,9 +103,10 @@ def learning_curve(series: TimeSeries, n_items: int) -> LearningCurve:
         )
     else:
         saved = float(_gain(np.array([float(latest)]), n_items, b, c)[0]) * SURPRISES_PER_NAT
+        much = f"about {saved:.1f}" if saved >= 0.05 else "less than 0.1"
         advice = (
-            f"There is no hurry: optimize again after about {after:,} more reviews, when it should save about"
-            f" {saved:.1f} surprises in 1,000 reviews."
+            f"There is no hurry: optimize again after about {after:,} more reviews, when it should save"
+            f" {much} surprises in 1,000 reviews."
         )
     return LearningCurve(
         past=tuple(past),

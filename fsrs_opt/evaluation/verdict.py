@@ -110,7 +110,8 @@ def in_sample_verdict(*, rung: str, in_sample_gain: float | None, in_use: bool, 
     against, yours = ("current", "your current parameters") if in_use else ("default", "the defaults")
     if rung == "defaults":
         decision = "not enough data"
-        sentence = f"Not enough data: {n_items:,} items; keep {yours} and study on."
+        items = "1 item" if n_items == 1 else f"{n_items:,} items"
+        sentence = f"Not enough data: {items}; keep {yours} and study on."
     elif in_sample_gain is None or in_sample_gain <= 0:
         decision = "keep"
         sentence = f"Keep {yours}: the new ones do not predict your reviews better."
@@ -131,7 +132,8 @@ def _enough(series: TimeSeries, gain: PairedDifference) -> bool:
 
 def _how_little(series: TimeSeries, n_items: int) -> str:
     if series.n_held_out < MIN_HELD_OUT:
-        return f"{n_items:,} items leave {series.n_held_out} held-out reviews ({MIN_HELD_OUT} are needed)"
+        items = "1 item leaves" if n_items == 1 else f"{n_items:,} items leave"
+        return f"{items} {series.n_held_out} held-out reviews ({MIN_HELD_OUT} are needed)"
     n_cards = len(np.unique(series.card))
     if n_cards < MIN_CARDS:
         return f"the held-out reviews are of {n_cards} cards ({MIN_CARDS} are needed)"
@@ -139,7 +141,7 @@ def _how_little(series: TimeSeries, n_items: int) -> str:
     forgotten = series.n_held_out - recalled
     rarer, what = min((forgotten, "forgotten"), (recalled, "recalled"))
     return (
-        f"only {rarer} of the {series.n_held_out:,} held-out reviews were {what}"
+        f"{f'only {rarer}' if rarer else 'none'} of the {series.n_held_out:,} held-out reviews were {what}"
         f" ({MIN_OF_EACH_OUTCOME} are needed)"
     )
 

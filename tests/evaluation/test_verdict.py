@@ -109,7 +109,7 @@ def test_one_outcome_is_too_little():
     series.label[:] = True
     found = decide(series)
     assert found.decision == "not enough data"
-    assert "0 of the 600 held-out reviews were forgotten" in found.sentence
+    assert "none of the 600 held-out reviews were forgotten" in found.sentence
 
 
 def test_the_reviews_a_day_are_told_with_a_change():
