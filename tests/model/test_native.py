@@ -79,7 +79,7 @@ def check(batch: WindowedBatch, w: np.ndarray) -> None:
             loss=expected.loss, gradient=gradient, scale=np.abs(gradient), fisher=fisher
         )
     tiny = 1e-7 * expected.loss / (UPPER - LOWER)
-    root = np.sqrt(np.diag(expected.fisher)) + 1e-2 / (UPPER - LOWER)
+    root = np.sqrt(CONTRIVED) * (np.sqrt(np.diag(expected.fisher)) + 1e-2 / (UPPER - LOWER))
     packed = pack(batch)
     for isa in ISAS:
         loss, gradient = packed.loss_gradient(w, 1, isa)

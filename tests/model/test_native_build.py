@@ -1,4 +1,4 @@
-"""The wheel, built and installed as a user would: into an empty environment, by a plain compiler or by none."""
+"""The wheel, built and installed as a user would: in an empty environment, with a compiler or without."""
 
 from __future__ import annotations
 
