@@ -13,15 +13,25 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(PIP_ARGS)
 INPUTS := pyproject.toml constraints.txt CMakeLists.txt $(wildcard native/*)
+BROWSERS := chromium chromium-browser google-chrome-stable google-chrome
 
-.PHONY: demo test sanitize lint sample constraints clean
+.PHONY: demo test sanitize lint browser sample constraints clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/installed
 	$(BIN)/fsrs-opt optimize data/sample.colpkg
 
-test: lint
+test: lint browser
 	$(BIN)/python -m pytest
+
+# A browser for the tests of the report. Where there is none, and none can be installed, those tests are skipped.
+browser:
+	@for name in $(BROWSERS); do command -v $$name >/dev/null && exit 0; done; \
+	  if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+	    echo "Installing Chromium for the tests of the report."; \
+	    apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq -y install chromium >/dev/null; \
+	  else false; fi \
+	  || echo "No Chromium here: the tests that open the report in a browser will be skipped." >&2
 
 sanitize:
 	cmake -S . -B build/sanitize -DFSRS_OPT_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo

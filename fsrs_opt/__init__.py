@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fsrs_opt.commands.optimize import optimize
     from fsrs_opt.errors import FsrsOptError, NothingToTrainError, SourceError, UsageError
     from fsrs_opt.evaluation.score import predict_items, score
+    from fsrs_opt.report.files import write_report
     from fsrs_opt.reviews.history import histories
     from fsrs_opt.reviews.items import items
     from fsrs_opt.sources.reading import read
@@ -44,6 +45,7 @@ __all__ = [
     "read",
     "score",
     "training_set",
+    "write_report",
 ]
 
 _HOME = {
@@ -62,6 +64,7 @@ _HOME = {
     "read": "sources.reading",
     "score": "evaluation.score",
     "training_set": "training.data",
+    "write_report": "report.files",
 }
 
 

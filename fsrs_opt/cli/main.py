@@ -15,6 +15,7 @@ from fsrs_opt.cli.export import export
 from fsrs_opt.cli.inspect import inspect
 from fsrs_opt.cli.interrupts import interruptible, stopping
 from fsrs_opt.cli.optimize import optimize
+from fsrs_opt.cli.report import report
 
 
 @click.group(
@@ -33,6 +34,7 @@ def fsrs_opt(context: click.Context, version: bool, verbose: bool) -> None:
     Examples:
       fsrs-opt optimize collection.colpkg
       fsrs-opt evaluate collection.colpkg
+      fsrs-opt report collection.colpkg -o report.html
       fsrs-opt inspect collection.colpkg
       fsrs-opt export collection.colpkg -o reviews.csv
     """
@@ -49,6 +51,7 @@ def fsrs_opt(context: click.Context, version: bool, verbose: bool) -> None:
 
 fsrs_opt.add_command(optimize)
 fsrs_opt.add_command(evaluate)
+fsrs_opt.add_command(report)
 fsrs_opt.add_command(inspect)
 fsrs_opt.add_command(export)
 

@@ -58,6 +58,12 @@ from fsrs_opt.cli.json_output import print_json
     type=click.Path(path_type=Path),
     help="Write the JSON object to FILE too, replacing it.",
 )
+@click.option(
+    "--report",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write the report (see fsrs-opt report) to FILE too, replacing it.",
+)
 @options.json_option
 @click.option("--quiet", is_flag=True, help="Print only the verdict and the line to paste; no progress.")
 def optimize(
@@ -75,6 +81,7 @@ def optimize(
     device: str,
     kernel: str | None,
     output: Path | None,
+    report: Path | None,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -94,6 +101,10 @@ def optimize(
         from fsrs_opt.commands.atomic_file import check_target
 
         check_target(output, path)
+    if report is not None:
+        from fsrs_opt.report import targets
+
+        targets.check(report, path, force=True)
 
     from fsrs_opt.cli.progress import Bar
 
@@ -123,6 +134,12 @@ def optimize(
             progress=bar.training,
             held_out_progress=bar.held_out,
         )
+        if report is not None:
+            bar.doing("drawing the report")
+            from fsrs_opt.commands.evaluate import evaluated
+            from fsrs_opt.report.files import write
+
+            write(evaluated(result), report)
     total = time.perf_counter() - started
     result = replace(result, seconds={**result.seconds, "read": read_at - started, "total": total})
 

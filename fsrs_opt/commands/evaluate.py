@@ -145,5 +145,11 @@ def evaluated(result: Optimized) -> Evaluated:
 
 def _evaluation(data: TrainingSet, judged: Judgement) -> Evaluation:
     return evaluation(
-        data, judged.predictions, judged.series, judged.verdict, judged.posterior, reasons=judged.reasons
+        data,
+        judged.predictions,
+        judged.series,
+        judged.verdict,
+        judged.posterior,
+        scores=judged.scores,
+        reasons=judged.reasons,
     )

@@ -66,12 +66,14 @@ def evaluation(
     verdict: Verdict,
     found: Posterior | None,
     *,
+    scores: Mapping[str, Scores | None] | None = None,
     reasons: Mapping[str, str] | None = None,
 ) -> Evaluation:
     """Judge predictions of all items [n_items] ("default", "new" and perhaps "current") and of the held-out
     ones.
 
-    reasons: why the caller gives no posterior or no current set.
+    scores: those in-sample that are at hand already, by model. reasons: why the caller gives no posterior or
+    no current set.
     """
     said = dict(reasons or {})
     label = data.items.label
@@ -79,7 +81,10 @@ def evaluation(
     of_all["constant"] = np.full(len(data), label.mean() if len(data) else np.nan)
     of_all["sm2"] = sm2_retrievability(data.histories)[data.items.review]
     held_out_set = held_out_items(data, series)
-    in_sample = {name: judge(data, of_all[name]) if name in of_all else None for name in MODELS}
+    known = scores or {}
+    in_sample = {
+        name: judge(data, of_all[name], known.get(name)) if name in of_all else None for name in MODELS
+    }
     held_out = {
         name: judge(held_out_set, series.predictions[name]) if name in series.predictions else None
         for name in MODELS
@@ -120,9 +125,10 @@ def evaluation(
     )
 
 
-def judge(data: TrainingSet, retrievability: FloatArray) -> Judged:
-    """All figures of predictions [n_items] of the items of a set."""
-    return Judged(score(data, retrievability), calibration(data.items.label, retrievability))
+def judge(data: TrainingSet, retrievability: FloatArray, scores: Scores | None = None) -> Judged:
+    """All figures of predictions [n_items] of the items of a set; scores: where they are at hand already."""
+    scores = score(data, retrievability) if scores is None else scores
+    return Judged(scores, calibration(data.items.label, retrievability))
 
 
 def held_out_items(data: TrainingSet, series: TimeSeries) -> TrainingSet:

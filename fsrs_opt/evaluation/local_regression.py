@@ -23,7 +23,7 @@ def local_regression(x: Array, y: Array, span: float = SPAN) -> FloatArray:
 
     At 101 points evenly between the smallest and the largest x, a line is fitted to the `span` of the items
     that are nearest, by least squares with the weights (1 - (distance / farthest)^3)^3, and read there; in
-    between the curve is linear. Equal x are one point with their mean y; with more than 4096 different x they
+    between the curve is linear. Equal x are one point with their mean y; with more than 4096 items they
     are first gathered in 4096 cells of equal width, each standing at the mean of its x. Cleveland, Journal of
     the American Statistical Association 74 (1979), with no robustness iteration.
     """
@@ -34,13 +34,17 @@ def local_regression(x: Array, y: Array, span: float = SPAN) -> FloatArray:
     low, high = float(x.min()), float(x.max())
     if high - low <= 1e-12:
         return np.full(n, y.mean())
-    cells = np.minimum(((x - low) / (high - low) * _MAX_CELLS).astype(np.int64), _MAX_CELLS - 1)
     if n > _MAX_CELLS:
-        _, cell = np.unique(cells, return_inverse=True)
+        cell = np.minimum(((x - low) / (high - low) * _MAX_CELLS).astype(np.int64), _MAX_CELLS - 1)
     else:
         _, cell = np.unique(x, return_inverse=True)
     count = np.bincount(cell).astype(np.float64)
-    place, height = np.bincount(cell, weights=x) / count, np.bincount(cell, weights=y) / count
+    there = count > 0
+    count, place, height = (
+        count[there],
+        np.bincount(cell, weights=x)[there] / count[there],
+        np.bincount(cell, weights=y)[there] / count[there],
+    )
 
     anchors = np.linspace(low, high, _N_ANCHORS)
     distance = np.abs(place - anchors[:, None])

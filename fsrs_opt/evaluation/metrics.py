@@ -61,8 +61,15 @@ def rmse_bins(
     A bin weighs as much as the sum of its items' weights (their number without weights). Its two means are
     unweighted in both cases, as in fsrs-rs's evaluation with recency weights.
     """
+    return rmse_in_bins(labels, retrievability, bins(delta_t, long_term_count, lapses), weights)
+
+
+def rmse_in_bins(
+    labels: Array, retrievability: Array, bin_of: Array, weights: Array | None = None
+) -> float | None:
+    """The same with the bins [n_items] at hand (see `bins`)."""
     y, r, w = _floats(labels, retrievability, weights)
-    return _binned_rmse(bins(delta_t, long_term_count, lapses), y, r, w)
+    return _binned_rmse(bin_of, y, r, w)
 
 
 def auc(labels: Array, retrievability: Array) -> float | None:
@@ -117,7 +124,8 @@ def _binned_rmse(bin_of: Array, y: Floats, r: Floats, w: Floats) -> float | None
     """Root of the mean over bins of (mean r - mean y)^2, bins weighted by the sum of w, None if that is 0."""
     if not w.sum() > 0:
         return None
-    _, group = np.unique(bin_of, return_inverse=True)
-    count, weight = np.bincount(group), np.bincount(group, weights=w)
-    error = np.bincount(group, weights=r - y) / count
+    count = np.bincount(bin_of)  # bins are numbered below 2^18: counting them is quicker than sorting
+    there = np.flatnonzero(count)
+    weight = np.bincount(bin_of, weights=w)[there]
+    error = np.bincount(bin_of, weights=r - y)[there] / count[there]
     return float(np.sqrt(np.sum(weight * error**2) / weight.sum()))

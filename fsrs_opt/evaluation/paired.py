@@ -50,8 +50,8 @@ def paired_difference(
 ) -> PairedDifference | None:
     """How much lower the log loss of predictions `b` [n_items] is than that of `a`. None without items.
 
-    card [n_items]: reviews of one card may depend on each other in any way. The interval is the
-    cluster-robust (sandwich) one: the variance of the mean is `C / (C - 1) sum_c (sum of the card's
+    card [n_items], numbers from 0 on: reviews of one card may depend on each other in any way. The interval
+    is the cluster-robust (sandwich) one: the variance of the mean is `C / (C - 1) sum_c (sum of the card's
     deviations)^2 / n^2`, with the quantile of Student's t for C - 1 degrees of freedom (Liang and Zeger 1986;
     Cameron and Miller 2015). With one card it is infinite.
     """
@@ -60,11 +60,10 @@ def paired_difference(
         return None
     difference = item_losses(labels, a) - item_losses(labels, b)
     mean = float(difference.mean())
-    cards, cluster = np.unique(card, return_inverse=True)
-    c = len(cards)
+    c = int(np.count_nonzero(np.bincount(card)))
     if c < 2:
         return PairedDifference(mean, -math.inf, math.inf, math.inf, n, c)
-    sums = np.bincount(cluster, weights=difference - mean)
+    sums = np.bincount(card, weights=difference - mean)  # 0 for cards that are not here
     error = math.sqrt(c / (c - 1) * float(sums @ sums)) / n
     half = _student_quantile((1 + level) / 2, c - 1) * error
     return PairedDifference(mean, mean - half, mean + half, error, n, c)

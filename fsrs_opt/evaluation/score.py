@@ -58,11 +58,11 @@ def all_reviews(data: TrainingSet, *, device: str = "cpu", kernel: str | None = 
 def score(data: TrainingSet, retrievability: npt.NDArray[np.float64]) -> Scores:
     """The figures of predictions [n_items] for the items of a training set."""
     chosen = data.items
-    binned = (chosen.delta_t, chosen.long_term_count, chosen.lapses)
+    bin_of = metrics.bins(chosen.delta_t, chosen.long_term_count, chosen.lapses)
     return Scores(
         log_loss=metrics.log_loss(chosen.label, retrievability),
-        rmse_bins=metrics.rmse_bins(chosen.label, retrievability, *binned),
+        rmse_bins=metrics.rmse_in_bins(chosen.label, retrievability, bin_of),
         log_loss_recency=metrics.log_loss(chosen.label, retrievability, data.weights),
-        rmse_bins_recency=metrics.rmse_bins(chosen.label, retrievability, *binned, data.weights),
+        rmse_bins_recency=metrics.rmse_in_bins(chosen.label, retrievability, bin_of, data.weights),
         auc=metrics.auc(chosen.label, retrievability),
     )
