@@ -4,6 +4,9 @@ The error of a gradient entry is taken relative to the sum of the absolute contr
 float32 can be no better where contributions cancel. An error that changes the loss by less than 1e-7 of
 itself over the whole range of the parameter is none, and so is information of less than 1e-4 nats over that
 range. On real logs the plain relative error is tested.
+
+Difficulty is a float32 near 10 for hard cards, so 10 - D has few digits: in contrived histories w4..w7 are
+allowed five times the error.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ from fsrs_opt import _native
 
 ISAS = _native.isas()
 GRADIENT, FISHER = 1e-5, 1e-4  # largest errors that the kernels promise
+CONTRIVED = np.where((np.arange(21) >= 4) & (np.arange(21) <= 7), 5.0, 1.0)
 
 
 class Reference:
@@ -75,7 +79,7 @@ def check(batch: WindowedBatch, w: np.ndarray) -> None:
             loss=expected.loss, gradient=gradient, scale=np.abs(gradient), fisher=fisher
         )
     tiny = 1e-7 * expected.loss / (UPPER - LOWER)
-    root = np.sqrt(np.diag(expected.fisher)) + 1e-2 / (UPPER - LOWER)
+    root = np.sqrt(CONTRIVED) * (np.sqrt(np.diag(expected.fisher)) + 1e-2 / (UPPER - LOWER))
     packed = pack(batch)
     for isa in ISAS:
         loss, gradient = packed.loss_gradient(w, 1, isa)
@@ -83,8 +87,8 @@ def check(batch: WindowedBatch, w: np.ndarray) -> None:
         for value in (loss, also_loss, packed.loss(w, 1, isa)):
             assert value == pytest.approx(expected.loss, rel=1e-5, abs=1e-12)
         for values, largest in ((gradient, GRADIENT), (also_gradient, onward)):
-            assert (np.abs(values - expected.gradient) <= largest * expected.scale + tiny).all()
-        assert (np.abs(fisher - expected.fisher) <= 2 * max(FISHER / 2, onward) * np.outer(root, root)).all()
+            assert (np.abs(values - expected.gradient) <= largest * CONTRIVED * expected.scale + tiny).all()
+        assert (np.abs(fisher - expected.fisher) <= max(FISHER, 2 * onward) * np.outer(root, root)).all()
         assert (fisher == fisher.T).all()
 
 
