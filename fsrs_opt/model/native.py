@@ -1,8 +1,8 @@
 """The compiled passes: the same results as `passes.py`, many times faster, on the processor.
 
 float32 in the lanes, float64 sums: gradients agree with float64 autograd to 1e-5 of the sum of the reviews'
-absolute contributions, the Fisher matrix to 1e-4 (five times that for w4..w7 in contrived histories, where the
-difficulty stays near 10; 1e-4 and 2e-4 from the Fisher pass on cards of thousands of reviews).
+absolute contributions, the Fisher matrix to 1e-4 (five times that for w4..w7 in contrived histories, where
+the difficulty stays near 10; 1e-4 and 2e-4 from the Fisher pass on cards of thousands of reviews).
 Sums do not depend on the number of threads. The instruction set is the best that the processor has,
 or the one named by the environment variable FSRS_OPT_ISA (baseline, avx2, avx512).
 
