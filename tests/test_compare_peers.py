@@ -128,10 +128,23 @@ def test_differences_by_hand() -> None:
 
 def test_a_failure_is_in_the_cell() -> None:
     failed = held_out.Row("a", 100, {"ours": 0.3}, {"other": "1 of 5 splits: too few"})
-    losses, summary = held_out.tables([failed, row("b", 100, ours=0.3, other=0.4)])
+    losses, _, summary = held_out.tables([failed, row("b", 100, ours=0.3, other=0.4)])
     assert losses.rows[0][-1] == "fails"
     assert losses.notes == ["a, other fails in 1 of 5 splits: too few"]
     assert summary.rows[0][3] == "1 of 1"
+
+
+def test_calibration_is_shown_by_method_and_on_average() -> None:
+    rows = [
+        held_out.Row("a", 100, {"ours": 0.3, "other": 0.3}, {}, {"ours": 0.01, "other": 0.03}),
+        held_out.Row("b", 100, {"ours": 0.3, "other": 0.3}, {}, {"ours": 0.02, "other": 0.05}),
+    ]
+    _, calibration, _ = held_out.tables(rows)
+    assert calibration.rows == [
+        ["a", "100", "1.00", "3.00"],
+        ["b", "100", "2.00", "5.00"],
+        ["mean", "", "1.50", "4.00"],
+    ]
 
 
 def timed(program: str, seconds: float | None, peak: float | None, log: str = "a", n: int = 10) -> timing.Row:

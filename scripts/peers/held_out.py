@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.stats import wilcoxon
 
+from fsrs_opt.evaluation.calibration import calibration
 from fsrs_opt.evaluation.metrics import log_loss
 from fsrs_opt.evaluation.score import all_reviews, predict_items
 from fsrs_opt.model.parameters import DEFAULTS, FloatArray
@@ -25,12 +26,14 @@ OURS, CLASSIC, FIXED = "ours", "ours, classic", "defaults"
 
 @dataclass(frozen=True)
 class Row:
-    """Log loss over the pooled test segments by method; a method that failed has an entry in `errors`."""
+    """Log loss and calibration error (ICI) over the pooled test segments, by method; a method that failed has
+    an entry in `errors`."""
 
     log: str
     items: int
     log_loss: dict[str, float]
     errors: dict[str, str]
+    calibration: dict[str, float] = field(default_factory=dict)  # ICI, where the method did not fail
     at_defaults: dict[str, int] = field(default_factory=dict)  # splits in which a fit gave the defaults
 
 
@@ -51,7 +54,7 @@ def measure(file: LogFile, n_splits: int, python: str, *, slow: bool) -> Row | N
     tested = slice(splits[0][1].start, splits[-1][1].stop)
     label = data.items.label[tested]
     batch = all_reviews(data, kernel="torch")  # in float64, whatever training used
-    losses, errors, at_defaults = {}, {}, {}
+    losses, errors, calibrated, at_defaults = {}, {}, {}, {}
     for method, fitted in by_method.items():
         wrong = Counter(one.error for one in fitted if one.parameters is None)
         if wrong:
@@ -62,13 +65,19 @@ def measure(file: LogFile, n_splits: int, python: str, *, slow: bool) -> Row | N
             for one, (_, test) in zip(fitted, splits, strict=True)
             if one.parameters is not None
         ]
-        losses[method] = log_loss(label, np.concatenate(predicted)) or 0.0
+        pooled = np.concatenate(predicted)
+        losses[method] = log_loss(label, pooled) or 0.0
+        calibrated[method] = calibration(label, pooled).ici or 0.0
         at_defaults[method] = sum(_is_default(one.parameters) for one in fitted)
-    return Row(file.name, len(label), losses, errors, at_defaults)
+    return Row(file.name, len(label), losses, errors, calibrated, at_defaults)
 
 
 def _ours(data: TrainingSet, train: slice, recipe: str) -> Fit:
     return Fit(fit(training_set(data.histories, select(data.items, train)), recipe=recipe).parameters)
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:.2f}"
 
 
 def _is_default(w: FloatArray | None) -> bool:
@@ -124,7 +133,27 @@ def tables(rows: Sequence[Row]) -> list[Table]:
         ]
         for d in differences(rows)
     ]
+    off = [
+        [
+            row.log,
+            f"{row.items:,}",
+            *(
+                f"{100 * row.calibration[name]:.2f}" if name in row.calibration else "fails"
+                for name in methods
+            ),
+        ]
+        for row in rows
+    ]
+    everywhere = [row for row in rows if set(methods) <= set(row.calibration)]
+    if everywhere:
+        means = [float(np.mean([row.calibration[name] for row in everywhere])) for name in methods]
+        off.append(["mean", "", *map(_points, means)])
     return [
         losses,
+        Table(
+            "Held-out calibration error (ICI, percentage points, lower is better)",
+            ["log", "items tested", *methods],
+            off,
+        ),
         Table("Held-out log loss of ours less another's (negative: ours is better)", header, summary),
     ]
