@@ -7,7 +7,7 @@ import signal
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context, parent_process
+from multiprocessing import active_children, get_context, parent_process
 from typing import Any, TypeVar
 
 Result = TypeVar("Result")
@@ -48,6 +48,7 @@ def each(
             results[k] = function(*task)
             finished(k)
         return [results[k] for k in range(len(tasks))]
+    others = active_children()
     pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_begin)
     try:
         largest_first = sorted(range(len(tasks)), key=lambda k: -work[k])
@@ -56,7 +57,10 @@ def each(
             results[futures[future]] = future.result()
             finished(futures[future])
     except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
+        for process in active_children():  # nobody waits for what they are at
+            if process not in others:
+                process.terminate()
+        pool.shutdown(cancel_futures=True)
         raise
     pool.shutdown()
     return [results[k] for k in range(len(tasks))]
