@@ -57,10 +57,18 @@ class Reference:
         r = np.clip(R, fsrs6.R_CLAMP, 1 - fsrs6.R_CLAMP)
         weight_inside = weight * (r == R)
         self.loss = -(weight * np.where(recalled, np.log(r), np.log1p(-r))).sum()
-        contributions = (weight_inside * np.where(recalled, -1 / r, 1 / (1 - r)))[:, None] * by_w
+        by_R = weight_inside * np.where(recalled, -1 / r, 1 / (1 - r))
+        information = weight_inside / (r * (1 - r))
+        contributions = by_R[:, None] * by_w
         self.gradient = contributions.sum(axis=0)
         self.scale = np.abs(contributions).sum(axis=0)
-        self.fisher = by_w.T @ ((weight_inside / (r * (1 - r)))[:, None] * by_w)
+        self.fisher = by_w.T @ (information[:, None] * by_w)
+        self.root = np.sqrt(np.diag(self.fisher))
+        # Where t is near S, every decay predicts 0.9: the derivative by w20 is the difference of two terms,
+        # of which R ln R / w20 is one.
+        term = r * np.log(r) / w[20]
+        self.scale[20] += np.abs(by_R * term).sum()
+        self.root[20] += np.sqrt((information * term**2).sum())
 
 
 def pack(batch: WindowedBatch) -> _native.Pack:
@@ -76,10 +84,14 @@ def check(batch: WindowedBatch, w: np.ndarray) -> None:
         expected = batch.evaluate(torch.tensor(w), fisher=True)
         gradient, fisher = expected.gradient.numpy(), expected.fisher.numpy()
         expected = SimpleNamespace(
-            loss=expected.loss, gradient=gradient, scale=np.abs(gradient), fisher=fisher
+            loss=expected.loss,
+            gradient=gradient,
+            scale=np.abs(gradient),
+            fisher=fisher,
+            root=np.sqrt(np.diag(fisher)),
         )
     tiny = 1e-7 * expected.loss / (UPPER - LOWER)
-    root = np.sqrt(CONTRIVED) * (np.sqrt(np.diag(expected.fisher)) + 1e-2 / (UPPER - LOWER))
+    root = np.sqrt(CONTRIVED) * (expected.root + 1e-2 / (UPPER - LOWER))
     packed = pack(batch)
     for isa in ISAS:
         loss, gradient = packed.loss_gradient(w, 1, isa)
