@@ -133,11 +133,13 @@ class Solver(torch.optim.Optimizer):
             return
         best = self._best
         better = finite and trial.objective < best.objective
-        ratio = (best.objective - trial.objective) / self._promised if finite and self._promised > 0 else -1.0
-        if self.wants_fisher:
-            self._damping = (
-                max(self._damping / 8, 1e-9) if ratio > 0.5 else self._damping * (1 if better else 10)
-            )
+        ratio = -1.0  # of what came to what was promised
+        if finite and self._promised > 0:
+            ratio = (best.objective - trial.objective) / self._promised
+        if ratio > 0.5:
+            self._damping = max(self._damping / 8, _SMALLEST_DAMPING)
+        elif not better:
+            self._damping *= 10
         length = float(np.abs(trial.z - best.z).max())
         if not better:
             self._radius = min(self._radius, length) / 4
