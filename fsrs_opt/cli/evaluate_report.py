@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 from rich.text import Text
 
-from fsrs_opt.cli import output, rows_report, words
+from fsrs_opt.cli import output, rows_report
 from fsrs_opt.commands.evaluate import Evaluated
 from fsrs_opt.evaluation.evaluation import Evaluation, Judged
 from fsrs_opt.evaluation.health import MAX_LOG_LOSS_RATIO, MAX_RMSE_BINS_RATIO, HealthCheck
@@ -37,14 +37,7 @@ def full(result: Evaluated) -> None:
     """The whole report; the verdict comes last, where the eye is."""
     console = output.stdout()
     seen = result.evaluation
-    output.facts(
-        console,
-        [
-            ("file", output.path_name(result.collection.source.path)),
-            ("kind", words.of_source(result.collection)),
-            ("days", words.of_day(result.collection)),
-        ],
-    )
+    rows_report.source(console, result.collection)
     rows_report.what_was_read(console, result.histories, len(result.data))
     _in_sample(console, result)
     _held_out(console, result)

@@ -98,7 +98,7 @@ def optimize(
     """
     started = time.perf_counter()
     if output is not None:
-        from fsrs_opt.commands.atomic_file import check_target
+        from fsrs_opt.atomic_file import check_target
 
         check_target(output, path)
     if report is not None:
@@ -144,8 +144,8 @@ def optimize(
     result = replace(result, seconds={**result.seconds, "read": read_at - started, "total": total})
 
     if output is not None:
+        from fsrs_opt.atomic_file import replacing
         from fsrs_opt.commands.as_json import dumps, optimized
-        from fsrs_opt.commands.atomic_file import replacing
 
         with replacing(output) as part:
             part.write_bytes(dumps(optimized(result)))

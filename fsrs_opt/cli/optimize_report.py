@@ -21,14 +21,7 @@ NONE = "-"
 def full(result: Optimized) -> None:
     """The whole report; verdict and line to paste come last, where the eye is."""
     console = output.stdout()
-    output.facts(
-        console,
-        [
-            ("file", output.path_name(result.collection.source.path)),
-            ("kind", words.of_source(result.collection)),
-            ("days", words.of_day(result.collection)),
-        ],
-    )
+    rows_report.source(console, result.collection)
     rows_report.what_was_read(console, result.histories, len(result.data))
     _stages(console, result)
     _parameters(console, result)

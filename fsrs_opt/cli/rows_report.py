@@ -1,4 +1,4 @@
-"""What became of the rows of the review log, as a sum that can be checked by eye."""
+"""What was read: the file, and what became of its rows, as a sum that can be checked by eye."""
 
 from __future__ import annotations
 
@@ -7,6 +7,19 @@ from rich.text import Text
 
 from fsrs_opt.cli import output, words
 from fsrs_opt.reviews.history import Histories
+from fsrs_opt.sources.collection import Collection
+
+
+def source(console: Console, collection: Collection) -> None:
+    """The file, its kind, and the day settings in force."""
+    output.facts(
+        console,
+        [
+            ("file", output.path_name(collection.source.path)),
+            ("kind", words.of_source(collection)),
+            ("days", words.of_day(collection)),
+        ],
+    )
 
 
 def what_was_read(console: Console, past: Histories, n_items: int, *, title: str = "What was read") -> None:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from fsrs_opt.commands.atomic_file import check_target, replacing
+from fsrs_opt.atomic_file import check_target, replacing
 from fsrs_opt.commands.dates import DAY_MS, parse_date
 from fsrs_opt.errors import UsageError
 from fsrs_opt.reviews.log import RESCHEDULED

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fsrs_opt.commands.atomic_file import replacing
+from fsrs_opt.atomic_file import replacing
 from fsrs_opt.commands.evaluate import evaluate
 from fsrs_opt.report import svg, targets
 from fsrs_opt.report.findings import Findings

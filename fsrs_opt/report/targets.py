@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from pathlib import Path
 
-from fsrs_opt.commands.atomic_file import check_target
+from fsrs_opt.atomic_file import check_target
 from fsrs_opt.errors import FsrsOptError, UsageError
 
 FORMATS = ("svg", "png")

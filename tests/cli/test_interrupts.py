@@ -81,7 +81,7 @@ ENDLESS_QUERY = """
 import sqlite3, sys
 from pathlib import Path
 from fsrs_opt.cli.interrupts import interruptible
-from fsrs_opt.commands.atomic_file import replacing
+from fsrs_opt.atomic_file import replacing
 
 with interruptible(), replacing(Path(sys.argv[1])):
     print("ready", flush=True)

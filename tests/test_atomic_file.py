@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fsrs_opt.commands.atomic_file import check_target, replacing
+from fsrs_opt.atomic_file import check_target, replacing
 from fsrs_opt.errors import UsageError
 
 
