@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -86,8 +86,9 @@ def units(
     for cell, key in key_of.items():
         if counts[key]:
             members[home[key]].append(cell[0])
-    named = {key: _name(collection, key, decks, by) for key, decks in members.items()}
-    twice = {name for name in named.values() if list(named.values()).count(name) > 1}
+    named = _distinct(
+        collection, {key: _name(collection, key, decks, by, level) for key, decks in members.items()}
+    )
     order = sorted(members, key=lambda key: (named[key].casefold(), key))
     place = {key: k for k, key in enumerate(order)}
     unit = np.full(len(card_id), -1, dtype=np.int64)
@@ -96,12 +97,11 @@ def units(
             unit[(deck_of == deck) & (preset_of == preset)] = place[home[key]]
     found = []
     for k, key in enumerate(order):
-        preset = _preset_name(collection, key[1])
         found.append(
             Unit(
-                name=f"{named[key]} [{preset}]" if named[key] in twice else named[key],
+                name=named[key],
                 preset_id=key[1],
-                preset=preset,
+                preset=_preset_name(collection, key[1]),
                 decks=tuple(sorted((collection.decks[deck].name for deck in members[key]), key=str.casefold)),
                 n_cards=int(np.count_nonzero(unit == k)),
                 n_items=int(items_of_card[unit == k].sum()),
@@ -114,18 +114,24 @@ def units(
 
 def _folded(counts: dict[_Key, int], min_items: int) -> tuple[dict[_Key, _Key], int]:
     """Where each key's cards are counted in the end, and the smallest number of items in force."""
+    deepest = max((len(parts) for parts, _ in counts), default=0)
     while True:
-        home, total = {key: key for key in counts}, dict(counts)
-        for depth in range(max((len(parts) for parts, _ in counts), default=0), 0, -1):
+        total, moved = dict(counts), {}
+        for depth in range(deepest, 0, -1):
             for parts, preset in [key for key in total if len(key[0]) == depth]:
                 if total[parts, preset] < min_items:
-                    parent = (parts[:-1], preset)
+                    parent = moved[parts, preset] = (parts[:-1], preset)
                     total[parent] = total.get(parent, 0) + total.pop((parts, preset))
-                    home = {key: parent if at == (parts, preset) else at for key, at in home.items()}
         large = sorted((n for n in total.values() if n >= min_items), reverse=True)
         if len(large) <= MOST_UNITS:
-            return home, min_items
+            return {key: _end(key, moved) for key in counts}, min_items
         min_items = large[MOST_UNITS - 1] + 1
+
+
+def _end(key: _Key, moved: dict[_Key, _Key]) -> _Key:
+    while key in moved:
+        key = moved[key]
+    return key
 
 
 def _deck_of_cards(collection: Collection, card_id: Array) -> Array:
@@ -148,11 +154,21 @@ def _preset_name(collection: Collection, preset_id: int) -> str:
     return "Default" if preset is None else preset.name
 
 
-def _name(collection: Collection, key: _Key, decks: list[int], by: str) -> str:
+def _name(collection: Collection, key: _Key, decks: list[int], by: str, level: int | None) -> str:
     parts, preset_id = key
     preset = _preset_name(collection, preset_id)
     if by == "preset":
         return preset
-    if len(decks) == 1 and (not parts or len(parts) == len(collection.decks[decks[0]].name.split("::"))):
-        return collection.decks[decks[0]].name
+    if len(decks) == 1:
+        return "::".join(collection.decks[decks[0]].name.split("::")[:level])
     return "::".join(parts) if parts else f"other decks of preset “{preset}”"
+
+
+def _distinct(collection: Collection, named: dict[_Key, str]) -> dict[_Key, str]:
+    """The names, with the preset where a deck has several, and its id where presets share their name."""
+    for more in (lambda key: _preset_name(collection, key[1]), lambda key: f"preset {key[1]}"):
+        times = Counter(named.values())
+        named = {
+            key: f"{name} [{more(key)}]" if times[name] > 1 else name for key, name in named.items()
+        }
+    return named

@@ -102,7 +102,7 @@ class GroupFits:
         """Retrievability of the group's items, in their order: for the cards of each fold by parameters that
         were fitted to the group's other folds."""
         if group not in self._held_out:
-            own, cards = self._own(group)
+            own, cards = self.own(group)
             fold = self._fold[cards][own.items.card]
             batch, found = all_reviews(own), np.empty(len(own))
             for k in range(N_FOLDS):
@@ -115,13 +115,9 @@ class GroupFits:
                 self._fitted()
         return self._held_out[group]
 
-    def forget(self, group: Group) -> None:
-        """The group is not asked about any more."""
-        self._held_out.pop(group, None)
-
     def parabola(self, group: Group) -> Parabola:
         """The loss of the group's items of proposing cards near their own best parameters."""
-        own, cards = self._own(group)
+        own, cards = self.own(group)
         chosen = training_set(own.histories, select(own.items, self.proposing[cards][own.items.card]))
         if not len(chosen):
             return Parabola(0.0, np.zeros(N_PARAMETERS), np.zeros((N_PARAMETERS, N_PARAMETERS)))
@@ -134,7 +130,7 @@ class GroupFits:
         slope = gradient - curvature @ z
         return Parabola(at.loss - float(gradient @ z - z @ curvature @ z / 2), slope, curvature)
 
-    def _own(self, group: Group) -> tuple[TrainingSet, npt.NDArray[np.bool_]]:
+    def own(self, group: Group) -> tuple[TrainingSet, npt.NDArray[np.bool_]]:
         """The group's items as a set of its own, in the same order, and which cards they are of."""
         cards = np.isin(self.unit, list(group))
         return training_set(subset(self.data.histories, cards)), cards

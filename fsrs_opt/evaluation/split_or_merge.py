@@ -1,8 +1,8 @@
-"""Which decks should share parameters: groups are proposed by some cards and judged by the others.
+"""Which decks should share parameters: divisions are proposed by some cards and judged by the others.
 
 Starting from every deck by itself, the two groups that most probably follow one law (by the cards that
-propose) are looked at. Where the judging cards support their separation they are kept apart, else they become
-one; so on, until all that is left is kept apart. The rules and their reasons: docs/advise.md.
+propose) become one, and so on: a division into each number of groups. The judging cards then say which of them
+predict better than one set of parameters for all. The rules and their reasons: docs/advise.md.
 """
 
 from __future__ import annotations
@@ -21,67 +21,69 @@ from fsrs_opt.evaluation.paired import LEVEL, SURPRISES_PER_NAT, PairedDifferenc
 
 FloatArray = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
+Division = tuple[Group, ...]
 
 WORTH = 0.5
-"""Surprises in 1,000 reviews that parameters of their own must save one of two groups; less is not worth
+"""Surprises in 1,000 reviews that parameters of its own must save at least one group; less is not worth
 another preset, however sure it is."""
+
+ALWAYS_JUDGED = 3
+"""Divisions into so many groups are judged even where the proposing cards, a minority, see no need of them."""
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """Two groups that were looked at. gain: log loss of shared parameters less that of separate ones, on the
-    judging cards of both; None where there are too few. apart: separate parameters are supported."""
+class Candidate:
+    """A division that was judged. gain: log loss of one set of parameters for all less that of one for each
+    group, on the judging cards, interval at the grouping's level. supported: it may be suggested."""
 
-    a: Group
-    b: Group
-    gain: PairedDifference | None
-    apart: bool
+    groups: Division
+    gain: PairedDifference
+    supported: bool
 
 
 @dataclass(frozen=True)
 class Grouping:
-    """groups: the units that share parameters, largest group first. comparisons: in the order in which they
-    were made. level: of the intervals that decided, so high that all comparisons together err as rarely as
-    one. judged: bool [n_items], items of the judging cards. later: what the groups save on later reviews, None
-    for one group; rejected: the groups that `later` spoke clearly against, else empty."""
+    """groups: the units that share parameters, largest group first. candidates: the divisions judged. level:
+    of their intervals, so high that all together err as rarely as one at 95 %. judged: bool [n_items], items
+    of the judging cards. later: what the best division saves on later reviews, None without one. rejected:
+    that division, where later reviews spoke clearly against it, else empty."""
 
-    groups: tuple[Group, ...]
-    comparisons: tuple[Comparison, ...]
+    groups: Division
+    candidates: tuple[Candidate, ...]
     level: float
     judged: Mask
     later: PairedDifference | None = None
-    rejected: tuple[Group, ...] = ()
+    rejected: Division = ()
 
 
 def split_or_merge(fits: GroupFits, n_units: int, now: Sequence[Group] = ()) -> Grouping:
-    """The fewest groups that the data do not speak against.
+    """The division with the fewest groups that no other clearly beats, or one group.
 
-    n_units: units are 0..n_units - 1. now: the groups that share a preset at present. They are tried as a
-    starting point too, and preferred where what becomes of them is clearly better.
+    n_units: units are 0..n_units - 1. now: the groups that share a preset at present, from which divisions
+    are proposed too.
     """
     singles = [frozenset([k]) for k in range(n_units)]
-    starts = [singles]
-    if 1 < len(now) < n_units:
-        starts.append(list(now))
     # With two units there is nothing to propose, and all cards judge.
     judged = ~fits.proposing[fits.data.items.card] if n_units > 2 else np.ones(len(fits.data), dtype=bool)
-    parabolas = {group: fits.parabola(group) for group in singles} if n_units > 2 else {}
-    proposers = [_Proposer(start, parabolas) for start in starts]
-    tests = sum(_tests_if_all_merge(fits, proposer, judged) for proposer in proposers)
-    level = 1 - (1 - LEVEL) / max(1, tests)
-
-    made: list[Comparison] = []
-    found = [_agglomerate(fits, proposer, judged, level, made) for proposer in proposers]
-    best = found[0]
-    if len(found) > 1 and set(found[1]) != set(best):
-        better = difference(fits, best, found[1], judged, level)
-        if better is not None and better.low > 0:
-            best = found[1]
-    best = sorted(best, key=lambda group: (-int(np.count_nonzero(fits.items(group))), sorted(group)))
-    later = gain_on_later_reviews(fits, best) if len(best) > 1 else None
+    weak = _Weak(fits, judged)
+    parabolas = {one: fits.parabola(one) for one in singles} if n_units > 2 else {}
+    starts = [singles, list(now)] if 1 < len(now) < n_units else [singles]
+    proposed = dict.fromkeys(
+        by_size(fits, division)
+        for start in starts
+        for division in divisions(start, parabolas, weak)
+        if not any(map(weak, division))
+    )
+    level = 1 - (1 - LEVEL) / max(1, len(proposed))
+    one: Division = (frozenset(range(n_units)),)
+    candidates = tuple(_judge(fits, division, one, judged, level) for division in proposed)
+    best = _fewest_groups(fits, candidates, judged)
+    if best is None:
+        return Grouping(one, candidates, level, judged)
+    later = gain_on_later_reviews(fits, best)
     if later is not None and later.high < 0:
-        return Grouping((frozenset(range(n_units)),), tuple(made), level, judged, later, tuple(best))
-    return Grouping(tuple(best), tuple(made), level, judged, later)
+        return Grouping(one, candidates, level, judged, later, rejected=best)
+    return Grouping(best, candidates, level, judged, later)
 
 
 def together(fits: GroupFits, groups: Sequence[Group]) -> FloatArray:
@@ -95,9 +97,11 @@ def together(fits: GroupFits, groups: Sequence[Group]) -> FloatArray:
 def difference(
     fits: GroupFits, a: Sequence[Group], b: Sequence[Group], among: Mask, level: float = LEVEL
 ) -> PairedDifference | None:
-    """Log loss of the groups `a` less that of the groups `b`, of the same units, on the items `among`."""
+    """Log loss of the groups `a` less that of the groups `b`, on those items `among` that are of `b`."""
+    items = fits.data.items
     among = among & np.logical_or.reduce([fits.items(group) for group in b])
-    return _paired(fits, together(fits, a), together(fits, b), among, level)
+    of_a, of_b = together(fits, a)[among], together(fits, b)[among]
+    return paired_difference(items.label[among], of_a, of_b, items.card[among], level=level)
 
 
 def enough(fits: GroupFits, group: Group, judged: Mask) -> bool:
@@ -112,104 +116,95 @@ def enough(fits: GroupFits, group: Group, judged: Mask) -> bool:
     )
 
 
-def compare(fits: GroupFits, a: Group, b: Group, judged: Mask, level: float) -> Comparison:
-    """Whether two groups should be kept apart: on their judging cards separate parameters predict better than
-    shared ones, the interval at `level` above 0, for neither of them clearly worse, and for one of them by
-    `WORTH`."""
-    if not (enough(fits, a, judged) and enough(fits, b, judged)):
-        return Comparison(a, b, None, apart=False)
-    shared, separate = together(fits, [a | b]), together(fits, [a, b])
-    gain = _paired(fits, shared, separate, judged & fits.items(a | b), level)
-    sides = [_paired(fits, shared, separate, judged & fits.items(one), LEVEL) for one in (a, b)]
-    apart = (
-        gain is not None
-        and gain.low > 0
+def by_size(fits: GroupFits, groups: Sequence[Group]) -> Division:
+    """The groups, those with most items first."""
+    return tuple(sorted(groups, key=lambda one: (-int(np.count_nonzero(fits.items(one))), sorted(one))))
+
+
+class _Weak:
+    """Whether a group has too few judging cards to be told from others; each is looked at once."""
+
+    def __init__(self, fits: GroupFits, judged: Mask) -> None:
+        self._fits, self._judged = fits, judged
+        self._known: dict[Group, bool] = {}
+
+    def __call__(self, group: Group) -> bool:
+        if group not in self._known:
+            self._known[group] = not enough(self._fits, group, self._judged)
+        return self._known[group]
+
+
+def _judge(fits: GroupFits, division: Division, one: Division, judged: Mask, level: float) -> Candidate:
+    """A division is supported where the interval of its gain is above 0, no group is clearly worse off, and
+    one of them gains `WORTH`."""
+    gain = difference(fits, one, division, judged, level)
+    sides = [difference(fits, one, [group], judged) for group in division]
+    assert gain is not None
+    supported = (
+        gain.low > 0
         and all(side is not None and side.high >= 0 for side in sides)
         and any(side is not None and side.mean * SURPRISES_PER_NAT >= WORTH for side in sides)
     )
-    return Comparison(a, b, gain, apart)
+    return Candidate(division, gain, supported)
 
 
-def _paired(
-    fits: GroupFits, a: FloatArray, b: FloatArray, among: Mask, level: float
-) -> PairedDifference | None:
-    items = fits.data.items
-    return paired_difference(items.label[among], a[among], b[among], items.card[among], level=level)
+def _fewest_groups(fits: GroupFits, candidates: Sequence[Candidate], judged: Mask) -> Division | None:
+    """Where a division is supported: the fewest groups that are not clearly worse than the best supported
+    one and clearly better than one group, both at 95 %. (That one group is not enough is settled by then.)"""
+    best = max((each for each in candidates if each.supported), key=lambda one: one.gain.mean, default=None)
+    if best is None:
+        return None
+    one = [frozenset().union(*best.groups)]
+    for each in sorted(candidates, key=lambda one: (len(one.groups), -one.gain.mean)):
+        gain = difference(fits, one, each.groups, judged)
+        lacks = difference(fits, each.groups, best.groups, judged)
+        if gain is not None and gain.low > 0 and (lacks is None or lacks.low <= 0):
+            return each.groups
+    return best.groups
 
 
-class _Proposer:
-    """Which two groups to look at next: those whose proposing cards speak most for one law.
+def divisions(
+    start: Sequence[Group], parabolas: dict[Group, Parabola], weak: _Weak
+) -> list[tuple[Group, ...]]:
+    """Divisions to be judged, of ever fewer groups, two at least; `start` itself is where they begin.
 
-    By the Bayes factor of one set of parameters for both against one for each. So large groups that agree
-    find each other first, groups that say little join those they fit best, and the different come last.
+    Each time the two groups become one whose proposing cards speak most for one law, by the Bayes factor of
+    one set of parameters against two. So large groups that agree find each other first, groups that say
+    little join those they fit best, and the different come last; but before any two that speak against one
+    law are joined, groups that are too weak to be judged find a home. What is finer than the proposing cards
+    find likely is not judged at all, three groups and two always are. parabolas: of each unit; empty where
+    there is nothing to choose.
     """
+    groups = list(start)
+    loss = {group: _sum(parabolas, group) for group in groups} if parabolas else {}
+    evidence = {group: each.log_evidence() for group, each in loss.items()}
+    speaks: dict[Group, float] = {}  # for one law, by the union of the pair
 
-    def __init__(self, start: Sequence[Group], parabolas: dict[Group, Parabola]) -> None:
-        self.groups = list(start)
-        self._parabolas = {group: sum_of(parabolas, group) for group in start} if parabolas else {}
-        self._evidence = {group: one.log_evidence() for group, one in self._parabolas.items()}
-        self._speaks: dict[Group, float] = {}  # by the union of a pair
-
-    def next(self, apart: set[frozenset[Group]]) -> tuple[Group, Group] | None:
-        """The pair, but none of those that are kept apart."""
-        pairs = [pair for pair in combinations(self.groups, 2) if frozenset(pair) not in apart]
-        return max(pairs, key=lambda pair: self._for_one_law(*pair), default=None)
-
-    def merge(self, a: Group, b: Group) -> None:
-        if self._parabolas:
-            self._parabolas[a | b] = self._parabolas.pop(a) + self._parabolas.pop(b)
-            self._evidence[a | b] = self._parabolas[a | b].log_evidence()
-        self.groups = [group for group in self.groups if group not in (a, b)] + [a | b]
-
-    def copy(self) -> _Proposer:
-        twin = _Proposer([], {})
-        twin.groups = list(self.groups)
-        twin._parabolas, twin._evidence = dict(self._parabolas), dict(self._evidence)
-        twin._speaks = self._speaks  # of unions, so that both may fill it
-        return twin
-
-    def _for_one_law(self, a: Group, b: Group) -> float:
-        if not self._parabolas:
+    def for_one_law(a: Group, b: Group) -> float:
+        if not loss:
             return 0.0
-        if a | b not in self._speaks:
-            both = (self._parabolas[a] + self._parabolas[b]).log_evidence()
-            self._speaks[a | b] = both - self._evidence[a] - self._evidence[b]
-        return self._speaks[a | b]
+        if a | b not in speaks:
+            speaks[a | b] = (loss[a] + loss[b]).log_evidence() - evidence[a] - evidence[b]
+        return speaks[a | b]
+
+    def urgency(pair: tuple[Group, Group]) -> tuple[bool, float]:
+        factor = for_one_law(*pair)
+        return factor > 0 or weak(pair[0]) or weak(pair[1]), factor
+
+    found: list[tuple[Group, ...]] = []
+    while len(groups) > 1:
+        a, b = max(combinations(groups, 2), key=urgency)
+        if found or len(groups) <= ALWAYS_JUDGED or not urgency((a, b))[0]:
+            found.append(tuple(groups))
+        if loss:
+            loss[a | b] = loss.pop(a) + loss.pop(b)
+            evidence[a | b] = loss[a | b].log_evidence()
+        groups = [group for group in groups if group not in (a, b)] + [a | b]
+    return found
 
 
-def sum_of(parabolas: dict[Group, Parabola], group: Group) -> Parabola:
-    """The parabola of a group from those of its units."""
+def _sum(parabolas: dict[Group, Parabola], group: Group) -> Parabola:
     first, *rest = (parabolas[frozenset([unit])] for unit in sorted(group))
     for one in rest:
         first = first + one
     return first
-
-
-def _tests_if_all_merge(fits: GroupFits, proposer: _Proposer, judged: Mask) -> int:
-    """How many comparisons are made where none supports a separation.
-
-    Their order is then the proposing cards' alone, and if all decks follow one law, groups are suggested only
-    where at least one of them errs: with this number, Bonferroni's bound holds.
-    """
-    walk, tests = proposer.copy(), 0
-    while pair := walk.next(set()):
-        tests += all(enough(fits, one, judged) for one in pair)
-        walk.merge(*pair)
-    return tests
-
-
-def _agglomerate(
-    fits: GroupFits, proposer: _Proposer, judged: Mask, level: float, made: list[Comparison]
-) -> list[Group]:
-    apart: set[frozenset[Group]] = set()
-    while pair := proposer.next(apart):
-        done = compare(fits, *pair, judged, level)
-        made.append(done)
-        if done.apart:
-            apart.add(frozenset(pair))
-            continue
-        proposer.merge(*pair)
-        for group in pair:
-            if len(group) > 1:
-                fits.forget(group)
-    return proposer.groups
