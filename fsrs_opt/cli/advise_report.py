@@ -41,10 +41,10 @@ def _units(console: Console, found: Advised) -> None:
     output.heading(
         console,
         f"Parameters of its own for each {what}?",
-        "fewer surprises in 1,000 reviews than with one set for all (1 surprise: that of a coin toss)",
+        "gain: fewer surprises in 1,000 reviews",
     )
     more = [] if found.by == "preset" else ["preset now"]
-    numbers = ["items", "own parameters", "95 % interval", "group"]
+    numbers = ["items", "gain", "95 % interval", "group"]
     table = output.columns(what, *more, *numbers, numbers=numbers)
     for one in found.units:
         cells = [f"{one.unit.n_items:,}", *_cells(one.gain), str(one.group + 1)]
@@ -81,12 +81,13 @@ def _divisions(console: Console, found: Advised) -> None:
             style="bold" if name == "advised" else "",
         )
     output.show(console, table)
-    judged = len(grouping.candidates)
-    if judged:
-        divisions = "1 division was judged" if judged == 1 else f"{judged} divisions were judged"
+    levels = sorted({f"{100 * one.level:.4g} %" for one in grouping.candidates})
+    if levels:
+        n = len(grouping.candidates)
+        divisions = "1 division was" if n == 1 else f"{n} divisions were"
         output.sentence(
             console,
-            f"{divisions} against one set for all, with {100 * grouping.level:.4g} % intervals.",
+            f"{divisions} judged against one set for all ({' or '.join(levels)} intervals must be above 0).",
             "dim",
             indent=2,
         )

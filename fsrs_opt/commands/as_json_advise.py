@@ -67,10 +67,10 @@ def advised(found: Advised) -> Json:
         ],
         "judged_items": int(grouping.judged.sum()),
         "log_loss": {name.replace(" ", "_"): loss for name, loss in found.log_loss.items()},
-        "level": grouping.level,
         "candidates": [
             {
                 "groups": _units(one.groups),
+                "level": one.level,
                 "gain": as_json.difference(one.gain),
                 "supported": one.supported,
             }

@@ -33,34 +33,35 @@ ALWAYS_JUDGED = 3
 
 @dataclass(frozen=True)
 class Candidate:
-    """A division that was judged. gain: log loss of one set of parameters for all less that of one for each
-    group, on the judging cards, interval at the grouping's level. supported: it may be suggested."""
+    """A division that was judged. level: of its interval, so high that all candidates together err as rarely
+    as one at 95 %. gain: log loss of one set of parameters for all less that of one for each group, on the
+    judging cards. supported: that is reason enough to divide."""
 
     groups: Division
+    level: float
     gain: PairedDifference
     supported: bool
 
 
 @dataclass(frozen=True)
 class Grouping:
-    """groups: the units that share parameters, largest group first. candidates: the divisions judged. level:
-    of their intervals, so high that all together err as rarely as one at 95 %. judged: bool [n_items], items
-    of the judging cards. later: what the best division saves on later reviews, None without one. rejected:
-    that division, where later reviews spoke clearly against it, else empty."""
+    """groups: the units that share parameters, largest group first. candidates: the divisions judged. judged:
+    bool [n_items], items of the judging cards. later: what the division saves on later reviews, None where
+    none is supported. rejected: that division, where later reviews spoke clearly against it, else empty."""
 
     groups: Division
     candidates: tuple[Candidate, ...]
-    level: float
     judged: Mask
     later: PairedDifference | None = None
     rejected: Division = ()
 
 
 def split_or_merge(fits: GroupFits, n_units: int, now: Sequence[Group] = ()) -> Grouping:
-    """The division with the fewest groups that no other clearly beats, or one group.
+    """The division to suggest: one group where nothing else is supported.
 
-    n_units: units are 0..n_units - 1. now: the groups that share a preset at present, from which divisions
-    are proposed too.
+    n_units: units are 0..n_units - 1. now: the groups that share a preset at present. That division is judged
+    too, with half of the permitted error, for somebody who knows the decks made it; and others are proposed
+    from it.
     """
     singles = [frozenset([k]) for k in range(n_units)]
     # With two units there is nothing to propose, and all cards judge.
@@ -68,22 +69,25 @@ def split_or_merge(fits: GroupFits, n_units: int, now: Sequence[Group] = ()) -> 
     weak = _Weak(fits, judged)
     parabolas = {one: fits.parabola(one) for one in singles} if n_units > 2 else {}
     starts = [singles, list(now)] if 1 < len(now) < n_units else [singles]
+    as_now = by_size(fits, now) if len(now) > 1 and not any(map(weak, now)) else ()
     proposed = dict.fromkeys(
         by_size(fits, division)
         for start in starts
         for division in divisions(start, parabolas, weak)
         if not any(map(weak, division))
     )
-    level = 1 - (1 - LEVEL) / max(1, len(proposed))
+    proposed.pop(as_now, None)
     one: Division = (frozenset(range(n_units)),)
-    candidates = tuple(_judge(fits, division, one, judged, level) for division in proposed)
-    best = _fewest_groups(fits, candidates, judged)
+    candidates = tuple(
+        _judge(fits, division, one, judged, level) for division, level in _levels(as_now, list(proposed))
+    )
+    best = _chosen(fits, candidates, as_now, judged)
     if best is None:
-        return Grouping(one, candidates, level, judged)
+        return Grouping(one, candidates, judged)
     later = gain_on_later_reviews(fits, best)
     if later is not None and later.high < 0:
-        return Grouping(one, candidates, level, judged, later, rejected=best)
-    return Grouping(best, candidates, level, judged, later)
+        return Grouping(one, candidates, judged, later, rejected=best)
+    return Grouping(best, candidates, judged, later)
 
 
 def together(fits: GroupFits, groups: Sequence[Group]) -> FloatArray:
@@ -145,17 +149,36 @@ def _judge(fits: GroupFits, division: Division, one: Division, judged: Mask, lev
         and all(side is not None and side.high >= 0 for side in sides)
         and any(side is not None and side.mean * SURPRISES_PER_NAT >= WORTH for side in sides)
     )
-    return Candidate(division, gain, supported)
+    return Candidate(division, level, gain, supported)
 
 
-def _fewest_groups(fits: GroupFits, candidates: Sequence[Candidate], judged: Mask) -> Division | None:
-    """Where a division is supported: the fewest groups that are not clearly worse than the best supported
-    one and clearly better than one group, both at 95 %. (That one group is not enough is settled by then.)"""
-    best = max((each for each in candidates if each.supported), key=lambda one: one.gain.mean, default=None)
+def _levels(as_now: Division, proposed: Sequence[Division]) -> list[tuple[Division, float]]:
+    """The candidates, each with the level of its interval: Bonferroni's, the present division's half apart."""
+    error = (1 - LEVEL) / 2 if as_now and proposed else 1 - LEVEL
+    first = [(as_now, 1 - error)] if as_now else []
+    return first + [(division, 1 - error / len(proposed)) for division in proposed]
+
+
+def _chosen(
+    fits: GroupFits, candidates: Sequence[Candidate], as_now: Division, judged: Mask
+) -> Division | None:
+    """Where a division is supported: the present one if it is, else the fewest groups; but not what is clearly
+    worse than the best supported one.
+
+    That one group is not enough is settled by then, so that fewer groups need to be clearly better than one at
+    95 % only.
+    """
+    supported = [each for each in candidates if each.supported]
+    best = max(supported, key=lambda one: one.gain.mean, default=None)
     if best is None:
         return None
     one = [frozenset().union(*best.groups)]
-    for each in sorted(candidates, key=lambda one: (len(one.groups), -one.gain.mean)):
+
+    def rank(each: Candidate) -> tuple[bool, int, float]:
+        keeps = each.supported and each.groups == as_now
+        return not keeps, len(each.groups), -each.gain.mean
+
+    for each in sorted(candidates, key=rank):
         gain = difference(fits, one, each.groups, judged)
         lacks = difference(fits, each.groups, best.groups, judged)
         if gain is not None and gain.low > 0 and (lacks is None or lacks.low <= 0):

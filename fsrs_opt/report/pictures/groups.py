@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fsrs_opt.commands.advise import Advised, UnitAdvice
-from fsrs_opt.evaluation.paired import SURPRISES_PER_NAT
+from fsrs_opt.commands.advise import Advised
+from fsrs_opt.evaluation.paired import SURPRISES_PER_NAT, PairedDifference
 from fsrs_opt.report import style
 from fsrs_opt.report.parts import Picture, Table
 from fsrs_opt.report.wording import NONE, counted, number
@@ -20,14 +21,23 @@ NAME = "groups"
 
 MOST_ROWS = 40
 _WIDTH = 5.0  # inches: where a phone shows it in its full width, the letters can still be read
-_ROW, _AROUND = 0.4, 1.35
+_ROW, _AROUND = 0.42, 1.3
 _LETTERS_AN_INCH = 12
 _FOR_OTHER_SCRIPTS = (
     *("Noto Sans CJK JP", "Noto Sans CJK SC", "Noto Sans JP", "Noto Sans SC", "Hiragino Sans", "Yu Gothic"),
     *("Microsoft YaHei", "PingFang SC", "WenQuanYi Zen Hei", "IPAGothic", "Arial Unicode MS", "Unifont"),
 )
 
-_Row = tuple[float, UnitAdvice | str]
+
+@dataclass(frozen=True)
+class _Row:
+    """A line of the picture at height `y`. items: None for a remark. gain: None where it was not judged."""
+
+    y: float
+    name: str
+    items: int | None = None
+    gain: PairedDifference | None = None
+    mark: str = ""
 
 
 def groups(found: Advised) -> Picture:
@@ -45,84 +55,89 @@ def _draw(found: Advised, what: str, width: float) -> Figure:
     from matplotlib.figure import Figure
 
     rows = _rows(found, what)
-    depth = -rows[-1][0] + 1
+    depth = 1 - rows[-1].y
     mpl.rcParams["font.family"] = _fonts()  # inside `style.applied`, which puts it back
     made = Figure(figsize=(width, _ROW * depth + _AROUND), layout="constrained", facecolor="none")
     axes = made.subplots()
-    low, high = _limits(found)
-    axes.set_xlim(low, high)
-    axes.set_ylim(-depth + 0.25, 0.6)
+    axes.set_xlim(*_limits(found))
+    axes.set_ylim(-depth + 0.3, 0.5)
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
     axes.grid(visible=False, axis="y")
     axes.axvline(0, color=style.PLAIN, linewidth=1.0, zorder=2)
-    letters = int(width * _LETTERS_AN_INCH)
-    for y, row in rows:
-        if isinstance(row, str):
-            _text(axes, 0, y, row, color=style.INK, weight="bold")
-        else:
-            _unit(axes, y, row, letters)
+    for row in rows:
+        _row(axes, row, int(width * _LETTERS_AN_INCH))
+    wide = width >= _WIDTH
     axes.set_xlabel(
-        f"← shared are better      the {what}'s own are better →\nfewer surprises in 1,000 reviews of the {what}"
+        f"← shared are better   {'   ' * wide}the {what}’s own are better →\n"
+        f"fewer surprises in 1,000 reviews{f' of the {what}' if wide else ''}"
     )
     n = len(found.groups)
     head = f"One set of parameters for all {what}s" if n == 1 else f"{n} sets of parameters"
-    made.suptitle(head, x=0.02, ha="left", fontsize=12, weight="bold", color=style.INK)
+    head += ", divided as now" if found.as_now and n > 1 else ""
     axes.set_title(
-        f"What parameters of its own would bring each {what}, against\none set for all, on cards that they had"
-        " not seen (95 % intervals)",
+        f"What parameters of its own would bring each {what},\n"
+        f"against one set for all, on cards {'that they had not' if wide else 'not'} seen"
+        f"{' ' if wide else chr(10)}(bars: 95 % intervals)",
         color=style.MUTED,
-        fontsize=8.5 if width >= _WIDTH else 6.8,
+        fontsize=8.5,
         pad=8,
     )
+    made.suptitle(head, x=0.01, ha="left", fontsize=12, weight="bold", color=style.INK)
     return made
 
 
 def _rows(found: Advised, what: str) -> list[_Row]:
-    """What is written or drawn at which height, downwards from 0."""
+    """From top to bottom: each group, where there are several, with its largest decks."""
     rows: list[_Row] = []
     y, left = 0.0, MOST_ROWS
     for k, group in enumerate(found.groups):
         if len(found.groups) > 1:
-            rows.append((y, f"Group {k + 1}: {counted(group.n_items, 'item')}"))
+            rows.append(_Row(y, f"Group {k + 1}: one set", group.n_items, group.gain, "D"))
+            y -= 1.1
+        largest = sorted((found.units[unit] for unit in group.units), key=lambda one: -one.unit.n_items)
+        shown = largest[: max(left, 1)]
+        for one in shown:
+            rows.append(_Row(y, _plain(one.unit.name), one.unit.n_items, one.gain, "o"))
             y -= 1
-        shown = sorted((found.units[unit] for unit in group.units), key=lambda one: -one.unit.n_items)
-        most = max(left, 1)
-        rows += [(y - place, one) for place, one in enumerate(shown[:most])]
-        y -= min(len(shown), most)
-        left -= min(len(shown), most)
-        if len(shown) > most:
-            rows.append((y, f"and {counted(len(shown) - most, f'more {what}')}"))
-            y -= 1
-        y -= 0.3
+        left -= len(shown)
+        if len(largest) > len(shown):
+            rows.append(_Row(y, f"and {counted(len(largest) - len(shown), f'more {what}')}"))
+            y -= 0.8
+        y -= 0.25
     return rows
 
 
-def _unit(axes: Axes, y: float, one: UnitAdvice, letters: int) -> None:
-    name = _plain(one.unit.name)
-    items = counted(one.unit.n_items, "item")
-    room = letters - len(items)
-    if len(name) > room:
-        name = f"…{name[-room + 1 :]}"  # the deck itself stands at the end
-    _text(axes, 0, y, name, color=style.INK)
-    _text(axes, 1, y, items, color=style.MUTED, ha="right")
-    at = y - 0.38
-    if one.gain is None:
-        _text(axes, 0, at - 0.05, "too few to judge", color=style.MUTED, style="italic", size=8)
-        return
-    mean, low, high = (nats * SURPRISES_PER_NAT for nats in (one.gain.mean, one.gain.low, one.gain.high))
-    sure = low > 0
-    colour = style.NEW if sure else style.OTHER if high < 0 else style.PLAIN
+def _row(axes: Axes, row: _Row, letters: int) -> None:
+    name, weight = row.name, "bold" if row.mark == "D" else "normal"
+    if row.items is not None:
+        items = counted(row.items, "item")
+        room = letters - len(items)
+        if len(name) > room:
+            name = f"…{name[-room + 1 :]}"  # the deck itself stands at the end
+        _text(axes, 1, row.y, items, color=style.MUTED, ha="right")
+    _text(axes, 0, row.y, name, color=style.INK, weight=weight)
+    if row.gain is not None:
+        _interval(axes, row.y - 0.4, row.gain, row.mark)
+    elif row.items is not None:
+        _text(axes, 0, row.y - 0.42, "too few to judge", color=style.MUTED, style="italic", size=8)
+
+
+def _interval(axes: Axes, y: float, gain: PairedDifference, mark: str) -> None:
+    """Mean and interval, with an arrow where it goes on outside; filled where it does not reach 0."""
+    mean, low, high = (nats * SURPRISES_PER_NAT for nats in (gain.mean, gain.low, gain.high))
+    sure = low > 0 or high < 0
+    colour = style.NEW if low > 0 else style.OTHER if high < 0 else style.PLAIN
     left, right = axes.get_xlim()
-    axes.plot([max(low, left), min(high, right)], [at, at], color=colour, linewidth=2.2, zorder=3)
-    for beyond, end, mark in ((low < left, left, "<"), (high > right, right, ">")):
+    axes.plot([max(low, left), min(high, right)], [y, y], color=colour, linewidth=2.2, zorder=3)
+    for beyond, end, arrow in ((low < left, left, "<"), (high > right, right, ">")):
         if beyond:
-            axes.plot([end], [at], marker=mark, color=colour, markersize=6, clip_on=False, zorder=4)
+            axes.plot([end], [y], marker=arrow, color=colour, markersize=6, clip_on=False, zorder=4)
     if left <= mean <= right:
         axes.plot(
             [mean],
-            [at],
-            marker="o",
+            [y],
+            marker=mark,
             markersize=6.5,
             color=colour,
             markerfacecolor=colour if sure else style.PAPER,
@@ -133,12 +148,16 @@ def _unit(axes: Axes, y: float, one: UnitAdvice, letters: int) -> None:
 
 def _text(axes: Axes, x: float, y: float, text: str, *, size: float = 9, **how: Any) -> None:
     """Text at a height of the data, x from 0 (left) to 1 (right)."""
-    axes.text(x, y, text, transform=axes.get_yaxis_transform(), va="center", fontsize=size, **how)
+    behind = {"facecolor": style.PAPER, "edgecolor": "none", "pad": 1.0}  # no line runs through a word
+    axes.text(
+        x, y, text, transform=axes.get_yaxis_transform(), va="center", fontsize=size, bbox=behind, **how
+    )
 
 
 def _limits(found: Advised) -> tuple[float, float]:
     """The range of the horizontal axis: all gains, but not all of a very wide interval."""
-    gains = [one.gain for one in found.units if one.gain is not None]
+    of_groups = [group.gain for group in found.groups]
+    gains = [gain for gain in (*(one.gain for one in found.units), *of_groups) if gain is not None]
     if not gains:
         return -1.0, 1.0
     mean = np.array([gain.mean for gain in gains]) * SURPRISES_PER_NAT
