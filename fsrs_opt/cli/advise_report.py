@@ -106,7 +106,7 @@ def _advice(console: Console, found: Advised, *, title: bool = True) -> None:
             output.sentence(console, group_title(found, k), "bold")
             names = [found.units[unit].unit.name for unit in group.units]
             output.sentence(console, listed(quoted(names), len(names)), indent=2)
-        for step in steps(group):
+        for step in steps(found, group):
             output.sentence(console, step, indent=2 if split else 0)
         line = paste(found, group)
         if line is not None:

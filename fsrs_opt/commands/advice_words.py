@@ -41,12 +41,12 @@ def paste(found: Advised, group: GroupAdvice) -> str | None:
     return paste_line(group.fit.parameters, relearning_steps=found.relearning_steps)
 
 
-def steps(group: GroupAdvice) -> list[str]:
+def steps(found: Advised, group: GroupAdvice) -> list[str]:
     """Where in Anki the parameters of a group belong."""
     if group.fit.rung != "all":
         return ["There are too few reviews to fit all parameters: keep what these decks have."]
     said = []
-    if group.over_current is not None and group.over_current.low <= 0:
+    if len(found.groups) > 1 and group.over_current is not None and group.over_current.low <= 0:
         said.append("There is no hurry: what these decks use now predicts them about as well.")
     if group.presets:
         many = "presets" if len(group.presets) > 1 else "preset"
@@ -73,7 +73,13 @@ def listed(words: Sequence[str], most: int = _MOST_NAMES) -> str:
 def _division(found: Advised) -> str:
     what = "deck" if found.by == "deck" else "preset"
     if len(found.units) == 1:
-        return f"There is only one {what} with items to predict, “{found.units[0].unit.name}”: nothing to split."
+        only = found.units[0].unit
+        if found.by == "deck" and len(only.decks) > 1:
+            return (
+                f"Use one set of parameters for all decks: no two of them have {found.min_items:,} items each,"
+                " so that they cannot be told apart."
+            )
+        return f"There is only one {what} with items to predict, “{only.name}”: nothing to divide."
     later = found.grouping.later
     if found.grouping.rejected and later is not None:
         return (

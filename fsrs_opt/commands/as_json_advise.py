@@ -61,7 +61,7 @@ def advised(found: Advised) -> Json:
                 "new_presets": [
                     {"decks": list(decks), "preset_now": preset} for decks, preset in group.new_preset_for
                 ],
-                "steps": steps(group),
+                "steps": steps(found, group),
             }
             for group in found.groups
         ],

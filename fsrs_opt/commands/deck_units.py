@@ -26,7 +26,7 @@ _Key = tuple[tuple[str, ...], int]
 
 @dataclass(frozen=True)
 class Unit:
-    """Cards that are never split. name: of a deck, a preset, or "other decks of …". preset_id, preset: the one
+    """Cards that are never split. name: of a deck, a preset, or "smaller decks of preset …". preset_id, preset: the one
     preset of all its cards. decks: names of those that hold its cards. n_cards, n_items: used in training."""
 
     name: str
@@ -62,7 +62,7 @@ def units(
 
     A card in a filtered deck belongs to its home deck. by: "deck" or "preset". level: decks are told apart by
     so many parts of their names, None by all. min_items: a deck with fewer is counted to its parent, if need
-    be up to "other decks" of the same preset; the number rises where more than `MOST_UNITS` would be left.
+    be up to the smaller decks of the same preset; the number rises where more than `MOST_UNITS` would be left.
     Raises UsageError for a table of reviews, which has no decks.
     """
     if collection.cards is None:
@@ -161,7 +161,7 @@ def _name(collection: Collection, key: _Key, decks: list[int], by: str, level: i
         return preset
     if len(decks) == 1:
         return "::".join(collection.decks[decks[0]].name.split("::")[:level])
-    return "::".join(parts) if parts else f"other decks of preset “{preset}”"
+    return "::".join(parts) if parts else f"smaller decks of preset {preset}"
 
 
 def _distinct(collection: Collection, named: dict[_Key, str]) -> dict[_Key, str]:
