@@ -62,14 +62,17 @@ def run_map(
     *,
     promise: float = PROMISE,
     kernel: str | None = None,
-) -> Stage:
-    """Steps of the solver until it promises less than `promise` nats (or its cap is reached)."""
+) -> tuple[Stage, float]:
+    """Steps of the solver until it promises less than `promise` nats (or its cap is reached); J at the start."""
     solver = Solver(model, promise=promise, kernel=kernel)
+    start = math.inf
     while not solver.done:
         training_step(model, objective, solver)
+        if math.isinf(start):
+            start = solver.objective
         if progress is not None:
             progress(Progress(name, solver.passes, None, solver.objective))
-    return Stage(name, solver.passes, solver.objective, solver.converged)
+    return Stage(name, solver.passes, solver.objective, solver.converged), start
 
 
 def run_classic(
