@@ -21,7 +21,7 @@ from fsrs_opt.model.parameters import DEFAULTS, N_INITIAL_STABILITIES, N_PARAMET
 from fsrs_opt.reviews.history import subset
 from fsrs_opt.reviews.items import select
 from fsrs_opt.training.data import TrainingSet, training_set, windowed_batch
-from fsrs_opt.training.solver import to_z, w_by_z
+from fsrs_opt.training.trust_region import to_z, w_by_z
 
 Array = npt.NDArray[Any]
 Group = frozenset[int]
