@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fsrs_opt.commands.advise import advise
     from fsrs_opt.commands.evaluate import evaluate
     from fsrs_opt.commands.export import export
     from fsrs_opt.commands.inspect_file import inspect_file
@@ -34,6 +35,7 @@ __all__ = [
     "SourceError",
     "UsageError",
     "__version__",
+    "advise",
     "evaluate",
     "export",
     "fit",
@@ -53,6 +55,7 @@ _HOME = {
     "NothingToTrainError": "errors",
     "SourceError": "errors",
     "UsageError": "errors",
+    "advise": "commands.advise",
     "evaluate": "commands.evaluate",
     "export": "commands.export",
     "fit": "training.fit",

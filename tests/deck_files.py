@@ -37,7 +37,7 @@ def write(path: Path, decks: Sequence[DeckFile], parameters: dict[str, Sequence[
             config_of[name] = col.decks.add_config(name)["id"]
     for name, values in stored.items():
         config = col.decks.get_config(config_of[name])
-        config["fsrsParams6"] = list(values)
+        config["fsrsParams6"] = [float(value) for value in values]
         col.decks.update_config(config)
     note_type = col.models.by_name("Basic")
     rows: list[tuple[int, int, int, int]] = []
