@@ -66,7 +66,8 @@ def two_people(people: Sequence[Histories], sizes: Sequence[int], seeds: range) 
         rates = [
             np.mean(
                 [
-                    len(advised(*put_together(some(people[a], size, seed), some(people[b], size, seed)), 2)) > 1
+                    len(advised(*put_together(some(people[a], size, seed), some(people[b], size, seed)), 2))
+                    > 1
                     for seed in seeds
                 ]
             )

@@ -26,7 +26,9 @@ class DeckFile:
     """Its cards lie in a filtered deck at present."""
 
 
-def write(path: Path, decks: Sequence[DeckFile], parameters: dict[str, Sequence[float]] | None = None) -> Path:
+def write(
+    path: Path, decks: Sequence[DeckFile], parameters: dict[str, Sequence[float]] | None = None
+) -> Path:
     """A collection with these decks. parameters: of presets by name; presets without decks are made too."""
     collection = pytest.importorskip("anki.collection")
     col = collection.Collection(str(path))

@@ -51,6 +51,12 @@ def _units(console: Console, found: Advised) -> None:
         preset = [] if found.by == "preset" else [Text(output.plain(one.unit.preset), style="dim")]
         table.add_row(f"  {output.plain(one.unit.name)}", *preset, *cells)
     output.show(console, table)
+    output.sentence(
+        console,
+        "Against one set for all, on cards held out. A surprise is that of a coin toss (docs/evaluation.md).",
+        "dim",
+        indent=2,
+    )
 
 
 def _cells(gain: PairedDifference | None) -> tuple[str, str]:
@@ -63,7 +69,9 @@ def _cells(gain: PairedDifference | None) -> tuple[str, str]:
 def _divisions(console: Console, found: Advised) -> None:
     grouping = found.grouping
     n = int(grouping.judged.sum())
-    output.heading(console, f"How well each division predicts {n:,} items", "of cards held out; lower is better")
+    output.heading(
+        console, f"How well each division predicts {n:,} items", "of cards held out; lower is better"
+    )
     sets = {
         "one": 1,
         "presets": len({one.unit.preset_id for one in found.units}),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fsrs_opt.commands.paste import paste_line
 from fsrs_opt.evaluation.advice import MIN_HELD_OUT
-from fsrs_opt.evaluation.paired import SURPRISES_PER_NAT, PairedDifference
+from fsrs_opt.evaluation.paired import SURPRISES_PER_NAT
 from fsrs_opt.evaluation.verdict import between, fewer
 
 if TYPE_CHECKING:
@@ -17,12 +17,14 @@ _MOST_NAMES = 3
 
 
 def sentences(found: Advised) -> tuple[str, ...]:
-    """What to do, and what it brings against the parameters in use."""
-    return (_division(found), _against_current(found))
+    """What to do, and what it brings against the parameters in use; that comes first where it is a loss."""
+    said = (_division(found), _against_current(found))
+    loses = found.over_current is not None and found.over_current.high < 0
+    return said[::-1] if loses else said
 
 
 def group_title(found: Advised, k: int) -> str:
-    """E.g. "Group 2: 1,259 items; fewer surprises in 1,000 reviews than with one set for all: 9.2 (2 to 19)"."""
+    """Its number and size, and what its own parameters bring with an interval of either sign."""
     group = found.groups[k]
     title = f"Group {k + 1}: {'1 item' if group.n_items == 1 else f'{group.n_items:,} items'}"
     if group.gain is None:
@@ -53,8 +55,8 @@ def steps(found: Advised, group: GroupAdvice) -> list[str]:
         said.append(f"Paste the line into the {many} {listed(quoted(group.presets), len(group.presets))}.")
     for decks, preset in group.new_preset_for:
         said.append(
-            f"Make a new preset for {listed(quoted(decks))}, whose preset “{preset}” stays with another group,"
-            " and paste the line there."
+            f"Make a new preset for {listed(quoted(decks))}, whose preset “{preset}” stays with another"
+            " group, and paste the line there."
         )
     return said
 
@@ -76,16 +78,16 @@ def _division(found: Advised) -> str:
         only = found.units[0].unit
         if found.by == "deck" and len(only.decks) > 1:
             return (
-                f"Use one set of parameters for all decks: no two of them have {found.min_items:,} items each,"
-                " so that they cannot be told apart."
+                f"Use one set of parameters for all decks: no two of them have {found.min_items:,} items"
+                " each, so that they cannot be told apart."
             )
         return f"There is only one {what} with items to predict, “{only.name}”: nothing to divide."
     later = found.grouping.later
     if found.grouping.rejected and later is not None:
         return (
-            f"Use one set of parameters for all {what}s: {len(found.grouping.rejected)} sets would predict cards"
-            f" that they had not seen better, but reviews that came later worse ({between(later)} in 1,000"
-            " reviews)."
+            f"Use one set of parameters for all {what}s: {len(found.grouping.rejected)} sets would predict"
+            f" cards that they had not seen better, but reviews that came later worse ({between(later)} in"
+            " 1,000 reviews)."
         )
     if found.gain is None:
         if not found.grouping.candidates:
@@ -99,7 +101,7 @@ def _division(found: Advised) -> str:
         f" {fewer(found.gain)} than with one set for all"
     )
     if found.as_now:
-        return f"Leave the decks divided as they are, with parameters of its own for each preset: {brings}."
+        return f"Leave the decks divided as they are, with a set of parameters for each preset: {brings}."
     small = [name for k in found.groups[1:] for name in (found.units[unit].unit.name for unit in k.units)]
     if len(found.groups) == 2 and len(small) <= _MOST_NAMES + 1:
         head = f"Give {listed(quoted(small))} parameters of their own" + (
@@ -125,4 +127,3 @@ def _against_current(found: Advised) -> str:
         f"Against {yours} nothing is clearly gained ({between(gain)} in 1,000 reviews): you may leave all as"
         " it is."
     )
-

@@ -65,8 +65,8 @@ class GroupAdvice:
 class Advised:
     """What `advise` found.
 
-    units: by name, each with its group. groups: largest first. log_loss: on the held-out cards that judged, by
-    division: "in use" (the parameters as they are), "one" set for all, "presets" (one for each preset, as
+    units: by name, each with its group. groups: largest first. log_loss: on the held-out cards that judged,
+    by division: "in use" (the parameters as they are), "one" set for all, "presets" (one for each preset, as
     now), "advised", "units" (one for each unit); the last four fitted anew. gain: of the advised groups
     against one set, None for one group; over_current: against what is in use (`against`: "current", or
     "default" where nothing is stored); both 95 %. as_now: the presets are divided like this already.
@@ -129,8 +129,8 @@ def advise(
     found = units(prepared.collection, past.card_id, items_of_card, by=by, level=level, min_items=min_items)
     if not found.units:
         raise NothingToTrainError(
-            f"{prepared.collection.source.path}: all reviews are of cards that no deck holds any more, so that"
-            " there is nothing to compare: use fsrs-opt optimize"
+            f"{prepared.collection.source.path}: all reviews are of cards that no deck holds any more, so"
+            " that there is nothing to compare: use fsrs-opt optimize"
         )
     kept = found.unit >= 0
     data = training_set(subset(past, kept))

@@ -1,4 +1,4 @@
-"""Decks and presets as the units that advice is about: each has one preset, and enough items where possible."""
+"""Decks and presets as the units of advice, each of one preset and large enough where possible."""
 
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ _Key = tuple[tuple[str, ...], int]
 
 @dataclass(frozen=True)
 class Unit:
-    """Cards that are never split. name: of a deck, a preset, or "smaller decks of preset …". preset_id, preset: the one
-    preset of all its cards. decks: names of those that hold its cards. n_cards, n_items: used in training."""
+    """Cards that are never split. name: of a deck, a preset, or "smaller decks of preset …".
+    preset_id, preset: the one preset of all its cards. decks: names of those that hold its cards. n_cards, n_items: used in
+    training."""
 
     name: str
     preset_id: int
@@ -39,8 +40,9 @@ class Unit:
 
 @dataclass(frozen=True)
 class Units:
-    """units: by name. unit: int64 [n_cards] of the histories, -1 for cards that are in no deck. min_items: the
-    number in force. n_idle: decks whose cards have no item. n_gone: items of cards in no deck."""
+    """units: by name. unit: int64 [n_cards] of the histories, -1 for cards that have no item in a deck.
+    min_items: the number in force. n_idle: decks whose cards have no item. n_gone: items of cards in no
+    deck."""
 
     units: tuple[Unit, ...]
     unit: Array
@@ -62,7 +64,8 @@ def units(
 
     A card in a filtered deck belongs to its home deck. by: "deck" or "preset". level: decks are told apart by
     so many parts of their names, None by all. min_items: a deck with fewer is counted to its parent, if need
-    be up to the smaller decks of the same preset; the number rises where more than `MOST_UNITS` would be left.
+    be up to the smaller decks of the same preset; the number rises where more than `MOST_UNITS` would be
+    left.
     Raises UsageError for a table of reviews, which has no decks.
     """
     if collection.cards is None:
@@ -74,13 +77,16 @@ def units(
     there = deck_of >= 0
     preset_of = preset_of_cards(collection, card_id)
     cells = np.unique(np.stack([deck_of[there], preset_of[there]]), axis=1).T.tolist()
-    key_of, counts = {}, defaultdict(int)
+    key_of: dict[tuple[int, int], _Key] = {}
+    counts: dict[_Key, int] = defaultdict(int)
     for deck, preset in cells:
         parts = tuple(collection.decks[deck].name.split("::"))
         key_of[deck, preset] = ((), preset) if by == "preset" else (parts[:level], preset)
         mine = (deck_of == deck) & (preset_of == preset)
         counts[key_of[deck, preset]] += int(items_of_card[mine].sum())
-    home, min_items = _folded(dict(counts), min_items) if by == "deck" else ({k: k for k in counts}, min_items)
+    home, min_items = (
+        _folded(dict(counts), min_items) if by == "deck" else ({k: k for k in counts}, min_items)
+    )
 
     members: dict[_Key, list[int]] = defaultdict(list)
     for cell, key in key_of.items():
@@ -166,9 +172,12 @@ def _name(collection: Collection, key: _Key, decks: list[int], by: str, level: i
 
 def _distinct(collection: Collection, named: dict[_Key, str]) -> dict[_Key, str]:
     """The names, with the preset where a deck has several, and its id where presets share their name."""
-    for more in (lambda key: _preset_name(collection, key[1]), lambda key: f"preset {key[1]}"):
+    by_preset = {key: _preset_name(collection, key[1]) for key in named}
+    by_id = {key: f"preset {key[1]}" for key in named}
+    for more in (by_preset, by_id):
         times = Counter(named.values())
         named = {
-            key: f"{name} [{more(key)}]" if times[name] > 1 else name for key, name in named.items()
+            key: f"{name} [{more[key]}]" if times[name] > 1 and name != more[key] else name
+            for key, name in named.items()
         }
     return named

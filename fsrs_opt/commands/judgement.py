@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fsrs_opt.commands import current as current_parameters
+from fsrs_opt.commands.current import CurrentSet
 from fsrs_opt.commands.prepare import Prepared
 from fsrs_opt.evaluation.metrics import log_loss
 from fsrs_opt.evaluation.score import Scores, all_reviews, predict_items, score

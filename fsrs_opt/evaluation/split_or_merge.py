@@ -1,8 +1,8 @@
 """Which decks should share parameters: divisions are proposed by some cards and judged by the others.
 
 Starting from every deck by itself, the two groups that most probably follow one law (by the cards that
-propose) become one, and so on: a division into each number of groups. The judging cards then say which of them
-predict better than one set of parameters for all. The rules and their reasons: docs/advise.md.
+propose) become one, and so on: a division into each number of groups. The judging cards then say which of
+them predict better than one set of parameters for all. The rules and their reasons: docs/advise.md.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ WORTH = 0.5
 another preset, however sure it is."""
 
 ALWAYS_JUDGED = 3
-"""Divisions into so many groups are judged even where the proposing cards, a minority, see no need of them."""
+"""Divisions into so many groups are judged even where the proposing cards, a minority, see no need."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ def _judge(fits: GroupFits, division: Division, one: Division, judged: Mask, lev
 
 
 def _levels(as_now: Division, proposed: Sequence[Division]) -> list[tuple[Division, float]]:
-    """The candidates, each with the level of its interval: Bonferroni's, the present division's half apart."""
+    """The candidates, each with the level of its interval: Bonferroni's, half for the present division."""
     error = (1 - LEVEL) / 2 if as_now and proposed else 1 - LEVEL
     first = [(as_now, 1 - error)] if as_now else []
     return first + [(division, 1 - error / len(proposed)) for division in proposed]
@@ -162,11 +162,11 @@ def _levels(as_now: Division, proposed: Sequence[Division]) -> list[tuple[Divisi
 def _chosen(
     fits: GroupFits, candidates: Sequence[Candidate], as_now: Division, judged: Mask
 ) -> Division | None:
-    """Where a division is supported: the present one if it is, else the fewest groups; but not what is clearly
-    worse than the best supported one.
+    """Where a division is supported: the present one if it is, else the fewest groups; but nothing that is
+    clearly worse than the best supported one.
 
-    That one group is not enough is settled by then, so that fewer groups need to be clearly better than one at
-    95 % only.
+    That one group is not enough is settled by then, so that fewer groups need to be clearly better than one
+    at 95 % only.
     """
     supported = [each for each in candidates if each.supported]
     best = max(supported, key=lambda one: one.gain.mean, default=None)

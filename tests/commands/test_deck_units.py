@@ -110,10 +110,12 @@ def test_levels():
 
 def test_by_preset_and_presets_of_one_name():
     made = collection_of(
-        {"A": 1, "B": 2, "C": 3, "D": 9}, [("A", ""), ("B", ""), ("C", ""), ("D", "")], {1: "Default", 2: "X", 3: "X"}
+        {"A": 1, "B": 2, "C": 3, "D": 9},
+        [("A", ""), ("B", ""), ("C", ""), ("D", "")],
+        {1: "Default", 2: "X", 3: "X"},
     )
     found = found_in(made, [5, 200, 300, 1], by="preset")
-    assert names(found) == ["Default", "X [X] [preset 2]", "X [X] [preset 3]"]
+    assert names(found) == ["Default", "X [preset 2]", "X [preset 3]"]
     assert found.units[0].decks == ("A", "D")  # a deck whose preset is gone has Default
     assert [unit.n_items for unit in found.units] == [6, 200, 300]
 

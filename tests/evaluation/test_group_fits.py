@@ -107,9 +107,7 @@ def test_the_evidence_knows_one_learner_from_two():
     h = one.data.histories
     other = simulate(h, DEFAULTS, 1)
     mixed = np.repeat(np.arange(h.n_cards) % 2 == 1, np.diff(h.offsets))
-    two = GroupFits(
-        training_set(replace(h, rating=np.where(mixed, other.rating, h.rating))), one.unit, fit
-    )
+    two = GroupFits(training_set(replace(h, rating=np.where(mixed, other.rating, h.rating))), one.unit, fit)
 
     def speaks_for_one_law(fits: GroupFits) -> float:
         a, b = fits.parabola(A), fits.parabola(B)

@@ -186,7 +186,9 @@ def test_groups_without_items_for_splits_have_no_later_reviews():
 
 def test_two_real_people_are_told_apart(shared_real: Path):
     for a, b in (("real06", "real14"), ("real03", "real11"), ("real08", "real16")):
-        assert len(suggested(*put_together(real_log(shared_real, a), real_log(shared_real, b)), 2).groups) == 2
+        assert (
+            len(suggested(*put_together(real_log(shared_real, a), real_log(shared_real, b)), 2).groups) == 2
+        )
 
 
 def test_one_real_person_stays_one(shared_real: Path):

@@ -69,7 +69,7 @@ def _draw(found: Advised, what: str, width: float) -> Figure:
         _row(axes, row, int(width * _LETTERS_AN_INCH))
     wide = width >= _WIDTH
     axes.set_xlabel(
-        f"← shared are better   {'   ' * wide}the {what}’s own are better →\n"
+        f"← shared are better   {'   ' * wide}the {what}'s own are better →\n"
         f"fewer surprises in 1,000 reviews{f' of the {what}' if wide else ''}"
     )
     n = len(found.groups)
@@ -185,7 +185,7 @@ def _table(found: Advised) -> Table:
     what = "Deck" if found.by == "deck" else "Preset"
     rows = []
     for one in found.units:
-        figures = (NONE,) * 3
+        figures: tuple[str, ...] = (NONE,) * 3
         if one.gain is not None:
             three = (one.gain.mean, one.gain.low, one.gain.high)
             figures = tuple(number(nats * SURPRISES_PER_NAT, 1) for nats in three)
