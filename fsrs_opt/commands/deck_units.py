@@ -27,8 +27,10 @@ _Key = tuple[tuple[str, ...], int]
 @dataclass(frozen=True)
 class Unit:
     """Cards that are never split. name: of a deck, a preset, or "smaller decks of preset …".
-    preset_id, preset: the one preset of all its cards. decks: names of those that hold its cards. n_cards, n_items: used in
-    training."""
+
+    preset_id, preset: the one preset of all its cards. decks: names of those that hold its cards. n_cards,
+    n_items: used in training.
+    """
 
     name: str
     preset_id: int
