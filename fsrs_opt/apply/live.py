@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from fsrs_opt.errors import RefusedError
-from fsrs_opt.sources.database import LOCK_WAIT_S, open_still
+from fsrs_opt.sources.database import LOCK_WAIT_S, uri
 from fsrs_opt.sources.detect import reason
 
 _CHUNK: Final = 1 << 20
@@ -32,10 +32,6 @@ IN_USE: Final = "is open in another program: close Anki (and whatever else has i
 class _Readable(Protocol):
     def seek(self, offset: int, /) -> int: ...
     def read(self, size: int, /) -> bytes: ...
-
-
-class NotInstalledError(RefusedError):
-    """The new content could not be written; SQLite rolled back, and the collection is as it was."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +60,7 @@ class Live:
     def install(self, source: Path, progress: Callable[[float], None] | None = None) -> None:
         """Replace the content by that of `source`, a database at rest, in one transaction of SQLite's.
 
-        NotInstalledError where that fails; everything is then as it was.
+        RefusedError where that fails; everything is then as it was.
         """
 
         def step(_status: int, remaining: int, total: int) -> None:
@@ -72,10 +68,10 @@ class Live:
                 progress(1 - remaining / total)
 
         try:
-            with open_still(source, named=source) as new:
-                new.connection.backup(self.connection, pages=_PAGES_A_STEP, progress=step, sleep=0.0)
+            with closing(sqlite3.connect(uri(source), uri=True)) as new:
+                new.backup(self.connection, pages=_PAGES_A_STEP, progress=step, sleep=0.0)
         except sqlite3.Error as error:
-            raise NotInstalledError(f"{_sentence(self.path, error)}, so that nothing was changed.") from None
+            raise RefusedError(f"{_sentence(self.path, error)}, so that nothing was changed.") from None
 
     def settle(self) -> None:
         """Bring what was written from SQLite's log into the file itself."""
