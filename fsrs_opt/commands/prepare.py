@@ -14,6 +14,7 @@ import numpy.typing as npt
 from fsrs_opt.commands import current as current_parameters
 from fsrs_opt.commands.current import CurrentSet
 from fsrs_opt.commands.dates import parse_date
+from fsrs_opt.commands.selected import nothing_selected
 from fsrs_opt.errors import NothingToTrainError, UsageError
 from fsrs_opt.reviews.history import Histories, histories
 from fsrs_opt.sources import read
@@ -23,13 +24,6 @@ if TYPE_CHECKING:
     from fsrs_opt.sources.collection import Collection
 
 Int64 = npt.NDArray[np.int64]
-
-SELECTION_REASONS = {
-    "search": "not found by the preset's own search",
-    "suspended": "suspended",
-    "flag": "with a flag that is excluded",
-}
-"""Why cards are not selected, by the keys of `Selection.left_out`."""
 
 
 @dataclass(frozen=True)
@@ -151,21 +145,6 @@ def why_nothing(collection: Collection, past: Histories) -> str:
         f"{where}: nothing was reviewed on a later day yet, so there is nothing to fit:"
         " use the default parameters until then (in Anki: leave the field for FSRS parameters empty)."
     )
-
-
-def nothing_selected(collection: Collection) -> str:
-    """One sentence on a selection without any review."""
-    assert collection.selection is not None
-    n_cards = 0 if collection.cards is None else len(collection.cards)
-    what = f"the {n_cards:,} cards" if n_cards > 1 else "the one card" if n_cards else "no card is"
-    left = [
-        f"{count:,} {SELECTION_REASONS[reason]}"
-        for reason, count in collection.selection.left_out.items()
-        if count
-    ]
-    why = f" (left out: {', '.join(left)})" if left else ""
-    selected = f"{what} selected{why}{' have no reviews' if n_cards > 1 else ' has none' if n_cards else ''}"
-    return f"{collection.source.path}: {selected}; choose more, or see what there is with fsrs-opt inspect."
 
 
 def _relearning_steps(collection: Collection, past: Histories, asked: int | None) -> tuple[int, str, int]:

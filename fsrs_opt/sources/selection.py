@@ -151,7 +151,11 @@ def _selected(
         ignore_before=next(iter(cut_offs.values())) if len(set(cut_offs.values())) == 1 else "",
         selection=Selection(
             decks=tuple(deck_ids),
+            deck_names=tuple(
+                one if isinstance(one, str) else collection.decks[one].name for one in dict.fromkeys(decks)
+            ),
             presets=tuple(presets),
+            preset_names={each: collection.presets[each].name for each in presets},
             tags=tuple(tags),
             flags=tuple(flags),
             searches=searches,
