@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from fsrs_opt.sources.collection import Collection
 
 OPTIMIZE_FORMAT = "fsrs-opt.optimize/1"
+PRESETS_FORMAT = "fsrs-opt.optimize-presets/1"
 INSPECT_FORMAT = "fsrs-opt.inspect/1"
 EXPORT_FORMAT = "fsrs-opt.export/1"
 
