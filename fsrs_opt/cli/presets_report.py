@@ -57,7 +57,7 @@ def _details(console: Console, one: PresetFit) -> None:
     output.sentence(console, _why(one), indent=2)
     if one.decks:
         output.sentence(console, f"Decks: {', '.join(one.decks)}.", indent=2)
-    for each in one.selection:
+    for each in (*one.selection, *dict.fromkeys(one.messages)):
         output.sentence(console, each, indent=2)
 
 

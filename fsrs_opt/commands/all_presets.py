@@ -35,6 +35,7 @@ class PresetFit:
     of `optimize --json` (`commands.as_json.optimized`), None where there is none: `error` then says why, in a
     sentence. verdict: None then too. log_loss: held-out, by "current" (those in use, the defaults where none
     are) and "new", None where nothing is held out. selection: sentences on how the cards were selected.
+    messages: what else a user should be told of this preset.
     """
 
     preset: Preset
@@ -45,6 +46,7 @@ class PresetFit:
     result: Json | None = None
     error: str = ""
     selection: tuple[str, ...] = ()
+    messages: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -129,6 +131,7 @@ def _fit(
         log_loss=(losses[0], losses[1]),
         result=as_json.optimized(found),
         selection=tuple(sentences(seen)),
+        messages=tuple(each for each in found.messages if each not in chosen.source.notes),
     )
 
 

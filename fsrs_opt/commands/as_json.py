@@ -170,6 +170,7 @@ def exported(done: Exported) -> Json:
         "path": str(done.path),
         "rows": done.rows,
         "columns": list(done.columns),
+        "selection": None if done.selected is None else selection(done.selected),
         "messages": list(done.messages),
     }
 
