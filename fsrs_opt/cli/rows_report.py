@@ -33,7 +33,7 @@ def selection(console: Console, seen: Selected) -> None:
     """What was selected, with its counts; nothing where that is the whole file."""
     if seen.selection is None:
         return
-    output.heading(console, "Selection", what(seen))
+    output.heading(console, "Selection", what(seen.selection))
     numbers = ["cards", "reviews", "items"]
     table = output.columns("", *numbers, numbers=numbers)
     decks = sorted(seen.decks, key=lambda each: -each[1].reviews)[:MOST_DECKS]

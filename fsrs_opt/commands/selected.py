@@ -46,9 +46,8 @@ class Selected:
     suspended_kept: int
 
 
-def what(seen: Selected) -> str:
+def what(chosen: Selection | None) -> str:
     """What was selected, in a few words: "preset “A”, decks “B”, “C”", or "" for everything."""
-    chosen = seen.selection
     if chosen is None:
         return ""
     parts = []
@@ -121,7 +120,10 @@ def nothing_selected(collection: Collection) -> str:
     ]
     why = f" (left out: {', '.join(left)})" if left else ""
     if not n_cards:
-        what = f"no card is selected{why}"
+        found = f"no card is selected{why}"
     else:
-        what = f"the {n_cards:,} selected card{'s have' if n_cards > 1 else ' has'} no reviews{why}"
-    return f"{collection.source.path}: {what}; select more (fsrs-opt inspect shows what there is)."
+        found = f"the {n_cards:,} selected card{'s have' if n_cards > 1 else ' has'} no reviews{why}"
+    of_what = what(collection.selection)
+    return (
+        f"{collection.source.path}, {of_what}: {found}; select more (fsrs-opt inspect shows what there is)."
+    )

@@ -51,7 +51,7 @@ def _selection(findings: Findings) -> list[str]:
     """What was selected; nothing for a table of reviews."""
     run = findings.run
     seen = selected(run.collection, run.histories, run.data.items)
-    chosen = what(seen)
+    chosen = what(seen.selection)
     return [*([f"Selected: {chosen}."] if chosen else []), *sentences(seen)]
 
 
