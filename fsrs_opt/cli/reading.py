@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from fsrs_opt.cli.progress import Bar
 
 if TYPE_CHECKING:
+    from fsrs_opt.commands.all_presets import AllPresets
     from fsrs_opt.commands.evaluate import Evaluated
     from fsrs_opt.commands.optimize import Optimized
     from fsrs_opt.sources.collection import Collection
 
-Result = TypeVar("Result", "Optimized", "Evaluated")
+Result = TypeVar("Result", "Optimized", "Evaluated", "AllPresets")
 
 
 @dataclass(frozen=True)

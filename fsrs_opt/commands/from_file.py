@@ -6,15 +6,19 @@ import codecs
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from fsrs_opt.errors import SourceError
+from fsrs_opt.errors import SourceError, UsageError
 from fsrs_opt.model import parameters
 from fsrs_opt.model.parameters import N_PARAMETERS, FloatArray
 from fsrs_opt.sources.detect import reason
 from fsrs_opt.sources.names import key
+from fsrs_opt.sources.nearby import did_you_mean
+
+if TYPE_CHECKING:
+    from fsrs_opt.sources.collection import Collection
 
 MAX_BYTES = 256 << 20
 """A larger file holds no parameters."""
@@ -97,6 +101,31 @@ def read_parameters(path: str | Path) -> ParametersFile:
         verdicts={entry.preset: entry.verdict for entry in entries if entry.preset and entry.verdict},
         notes=tuple(notes),
     )
+
+
+def put_in_use(collection: Collection, file: ParametersFile) -> tuple[Collection, FloatArray | None]:
+    """The collection as if its presets stored the parameters of the file, and the one set that is for all
+    cards, where the file does not name presets.
+
+    Raises UsageError where the file names a preset that the collection does not have.
+    """
+    notes = (*collection.source.notes, *file.notes)
+    collection = replace(collection, source=replace(collection.source, notes=notes))
+    by_name = {key(one.name): one for one in collection.presets.values()}
+    unknown = [name for name in file.by_preset if key(name) not in by_name]
+    if not file.by_preset or (file.single is not None and unknown):
+        return collection, file.single
+    if unknown:
+        near = did_you_mean(unknown[0], (one.name for one in by_name.values()))
+        raise UsageError(
+            f"{file.path} holds parameters of the preset “{unknown[0]}”, which {collection.source.path} does"
+            f" not have{near}"
+        )
+    presets = dict(collection.presets)
+    for name, w in file.by_preset.items():
+        one = by_name[key(name)]
+        presets[one.id] = replace(one, parameters=tuple(w.tolist()))
+    return replace(collection, presets=presets), None
 
 
 def _text(path: Path) -> str:
