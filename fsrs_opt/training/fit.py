@@ -25,8 +25,8 @@ from fsrs_opt.training.recipes import (
     run_classic,
     run_map,
 )
-from fsrs_opt.training.solver import PROMISE
 from fsrs_opt.training.step import freeze_initial_stability
+from fsrs_opt.training.trust_region import PROMISE
 
 RECIPES = ("map", "classic")
 STAGES = ("pretrain", "train", "finetune")
@@ -109,14 +109,14 @@ def fit(
                 freeze_initial_stability(model)
             if recipe == "map":
                 rough = PROMISE_BEFORE_FINETUNE if "finetune" in wanted else PROMISE
-                done.append(run_map(model, objective, "train", progress, promise=rough))
+                done.append(run_map(model, objective, "train", progress, promise=rough, kernel=kernel))
             else:
                 run_classic(model, data, "train", progress, device=device, kernel=kernel, seed=seed)
                 reached = objective.evaluate(model.w).loss
                 done.append(Stage("train", CLASSIC_EPOCHS, reached, converged=True))
             model.initial_stability_frozen = False
         if "finetune" in wanted and recipe == "map":
-            done.append(run_map(model, objective, "finetune", progress))
+            done.append(run_map(model, objective, "finetune", progress, kernel=kernel))
     messages += [
         f"The {stage.name} stage reached its cap of {stage.passes} passes before it had converged."
         for stage in done
