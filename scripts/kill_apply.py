@@ -4,9 +4,9 @@
     .venv/bin/python scripts/kill_apply.py [--runs 50] [--seed 1] [--copies 10]
 
 Each run gets a fresh copy of the sample collection (its review log repeated `--copies` times under new ids,
-so that every step takes long enough to be met), starts the command as a process and kills it with SIGKILL:
-half of the times at a moment drawn from the whole run, half from the time in which the collection is locked.
-Then the collection must open in Anki, pass the integrity check, and hold the old or the new parameters and
+so that every step takes long enough to be met), starts the command as a process and kills it with SIGKILL at
+a moment drawn from the whole run, from the time in which the collection is locked, or from that in which it
+is written, in turn. Then the collection must open in Anki, pass the integrity check, and hold the old or the new parameters and
 nothing else that is new; where it holds the new ones, a backup of the old state must be there and `undo` must
 bring it back. Prints how often which was found, and where it was killed. Linux and macOS.
 """
@@ -24,7 +24,7 @@ import tempfile
 import time
 import zipfile
 from collections import Counter
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import zstandard
@@ -36,6 +36,7 @@ NEW = (
     *(0.4, 1.3, 2.5, 9.0, 6.2, 0.85, 3.1, 0.02, 1.8, 0.17, 0.8),
     *(1.5, 0.06, 0.25, 1.6, 0.6, 1.9, 0.55, 0.09, 0.06, 0.2),
 )
+SINCE = ("start", "locked", "written")
 TABLES = ("cards", "notes", "revlog", "decks", "config", "notetypes", "fields", "templates", "tags", "graves")
 
 
@@ -75,29 +76,34 @@ def command(name: str, collection: Path, *more: str) -> list[str]:
     return [sys.executable, "-m", "fsrs_opt", name, str(collection), *more]
 
 
-def run_and_kill(arguments: list[str], folder: Path, whole: float, share: float, *, locked: bool) -> str:
-    """Start a command and kill it; says in which step. whole: seconds that it takes undisturbed."""
-    started = time.monotonic()
-    process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+def run_and_kill(arguments: list[str], folder: Path, whole: float, share: float, since: str) -> str:
+    """Start a command, kill it, and say in which step that was.
+
+    whole: seconds that the command takes undisturbed. share: 0 to 1, how late it is killed: since its
+    "start", since the collection is "locked", or since it is "written".
+    """
     wal = folder / "collection.anki2-wal"
-    if locked:
-        while process.poll() is None and not wal.exists() and time.monotonic() < started + 30:
-            time.sleep(0.001)
-        delay = share * 0.4 * whole
-    else:
-        delay = share * 1.05 * whole
-    time.sleep(delay)
+    reached = {
+        "start": lambda: True,
+        "locked": wal.exists,
+        "written": lambda: wal.exists() and wal.stat().st_size > 0,
+    }[since]
+    process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    with suppress(FileNotFoundError):
+        while process.poll() is None and not reached():
+            time.sleep(0.0005)
+    time.sleep(share * whole * {"start": 1.05, "locked": 0.4, "written": 0.03}[since])
     ended = process.poll() is not None
     process.kill()
     process.wait()
     if ended:
         return "after its end"
-    if wal.exists() and wal.stat().st_size:
+    if not wal.exists():
+        return "before the collection was locked or after"
+    if wal.stat().st_size:
         return "while the collection was written"
-    backups = folder / "fsrs-opt-backups"
-    if wal.exists() and any(backups.glob(".fsrs-opt-work-*")):
-        return "while a copy was made or checked"
-    return "while the collection was locked" if wal.exists() else "before the collection was locked"
+    copying = any((folder / "fsrs-opt-backups").glob(".fsrs-opt-work-*"))
+    return "while a copy was made or checked" if copying else "while the collection was locked"
 
 
 def check(folder: Path, old: tuple[float, ...], rows: str, original: bytes) -> str:
@@ -151,7 +157,7 @@ def main() -> None:
                 seconds["undo"] = time.monotonic() - began
                 continue
             arguments = command(name, collection, *(write if name == "apply" else ()))
-            place = run_and_kill(arguments, folder, seconds[name], chance.random(), locked=turn % 4 >= 2)
+            place = run_and_kill(arguments, folder, seconds[name], chance.random(), SINCE[turn // 2 % 3])
             state = check(folder, old, rows, original)
             found[name, place, state] += 1
             if state == "new":
@@ -161,7 +167,7 @@ def main() -> None:
             assert set(leftovers) <= {"collection.anki2", "collection.media", "fsrs-opt-backups"}, leftovers
     print(f"killed {options.runs} times; every collection opened in Anki with the old or the new parameters")
     for (name, place, state), count in sorted(found.items()):
-        print(f"  {count:3}  {name:5}  {place:36}  {state} parameters")
+        print(f"  {count:3}  {name:5}  {place:41}  {state} parameters")
 
 
 if __name__ == "__main__":

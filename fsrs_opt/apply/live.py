@@ -102,9 +102,9 @@ def locked(path: Path, expected: str | None = None) -> Iterator[Live]:
             raise RefusedError(f"{_sentence(path, error)}.") from None
         with closing(connection):
             try:
+                connection.execute("pragma locking_mode = exclusive")  # first, so that no -shm file is made
                 connection.execute("pragma trusted_schema = off")
                 connection.execute("pragma synchronous = extra")
-                connection.execute("pragma locking_mode = exclusive")
                 connection.execute("begin exclusive")
                 connection.execute("commit")  # the locking mode keeps the lock
             except sqlite3.Error as error:
