@@ -13,6 +13,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fsrs_opt.apply.carry_out import carry_out
+    from fsrs_opt.apply.plan import plan_apply
+    from fsrs_opt.apply.undo import undo
     from fsrs_opt.commands.evaluate import evaluate
     from fsrs_opt.commands.export import export
     from fsrs_opt.commands.inspect_file import inspect_file
@@ -34,6 +37,7 @@ __all__ = [
     "SourceError",
     "UsageError",
     "__version__",
+    "carry_out",
     "evaluate",
     "export",
     "fit",
@@ -41,10 +45,12 @@ __all__ = [
     "inspect_file",
     "items",
     "optimize",
+    "plan_apply",
     "predict_items",
     "read",
     "score",
     "training_set",
+    "undo",
     "write_report",
 ]
 
@@ -53,6 +59,7 @@ _HOME = {
     "NothingToTrainError": "errors",
     "SourceError": "errors",
     "UsageError": "errors",
+    "carry_out": "apply.carry_out",
     "evaluate": "commands.evaluate",
     "export": "commands.export",
     "fit": "training.fit",
@@ -60,10 +67,12 @@ _HOME = {
     "inspect_file": "commands.inspect_file",
     "items": "reviews.items",
     "optimize": "commands.optimize",
+    "plan_apply": "apply.plan",
     "predict_items": "evaluation.score",
     "read": "sources.reading",
     "score": "evaluation.score",
     "training_set": "training.data",
+    "undo": "apply.undo",
     "write_report": "report.files",
 }
 

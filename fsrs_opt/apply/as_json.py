@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fsrs_opt import __version__
+from fsrs_opt.commands.as_json import Json, finite
 
 if TYPE_CHECKING:
     from fsrs_opt.apply.backups import Backup
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 APPLY_FORMAT = "fsrs-opt.apply/1"
 UNDO_FORMAT = "fsrs-opt.undo/1"
 BACKUPS_FORMAT = "fsrs-opt.backups/1"
-
-Json = dict[str, Any]
 
 
 def planned(plan: Plan, done: Applied | None = None) -> Json:
@@ -59,11 +58,14 @@ def _change(change: Change, *, written: bool) -> Json:
     return {
         "preset": change.preset,
         "id": change.preset_id,
-        "old_parameters": list(change.old),
+        "old_parameters": [finite(value) for value in change.old],  # what is stored may be nonsense
         "new_parameters": None if change.new is None else list(change.new),
         "decks": list(change.decks),
         "cards": change.cards,
-        "verdict": dataclasses.asdict(change.verdict),
+        "verdict": {
+            name: finite(value) if isinstance(value, float) else value
+            for name, value in dataclasses.asdict(change.verdict).items()
+        },
         "written": written and not change.why_not,
         "why_not": change.why_not or None,
         "messages": list(change.messages),
@@ -77,6 +79,14 @@ def _backup(backup: Backup) -> Json:
         "kind": backup.kind,
         "bytes": backup.size,
         "sha256": backup.sha256,
-        "presets": [dataclasses.asdict(each) for each in backup.written],
+        "presets": [
+            {
+                "preset": each.preset,
+                "id": each.preset_id,
+                "old_parameters": [finite(value) for value in each.old],
+                "new_parameters": list(each.new),
+            }
+            for each in backup.written
+        ],
         "undone": backup.undone or None,
     }

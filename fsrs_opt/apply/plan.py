@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fsrs_opt.apply import anki_package, live, proposals
+from fsrs_opt.apply import live, preflight, proposals
 from fsrs_opt.apply.anki_package import MemoryStates
 from fsrs_opt.apply.proposals import Proposal
 from fsrs_opt.commands.from_file import FileVerdict, read_parameters
@@ -18,16 +18,11 @@ from fsrs_opt.errors import RefusedError, UsageError
 from fsrs_opt.model import parameters
 from fsrs_opt.model.parameters import FloatArray
 from fsrs_opt.sources import names, read
-from fsrs_opt.sources.database import open_live
-from fsrs_opt.sources.detect import detect
-from fsrs_opt.sources.locks import held_by_another
 
 if TYPE_CHECKING:
     from fsrs_opt.evaluation.time_series import Fraction
     from fsrs_opt.sources.collection import Collection, Preset
     from fsrs_opt.training.recipes import ProgressCallback
-
-FSRS_SETTING = "fsrs"
 
 
 @dataclass(frozen=True)
@@ -73,32 +68,7 @@ class Plan:
         return tuple(change for change in self.changes if not change.why_not)
 
 
-def check_collection(path: Path) -> str:
-    """Whether `path` can be written to as things are; the version of the `anki` package.
-
-    RefusedError for anything but a collection that Anki works with (SourceError for what is no file of
-    Anki's at all), one of another schema than the package's, one that is open, and where writing is not
-    allowed.
-    """
-    form = detect(path)
-    if form in ("zip", "zstd"):
-        raise RefusedError(
-            f"{path} is a package, from which Anki imports: give the collection.anki2 in the profile's"
-            " folder of"
-            " Anki instead."
-        )
-    if form != "sqlite":
-        raise RefusedError(
-            f"{path} is a table of reviews: give the collection.anki2 in the profile's folder of Anki."
-        )
-    live.check_writable(path.resolve())
-    version = anki_package.version()
-    if held_by_another(path) is not None:
-        raise RefusedError(f"{path} {live.IN_USE}.")
-    return version
-
-
-def plan(
+def plan_apply(
     path: Path,
     *,
     presets: Sequence[str] = (),
@@ -125,11 +95,11 @@ def plan(
         )
     if presets and all_presets:
         raise UsageError("give either --preset or --all-presets")
-    anki = check_collection(path)
+    anki = preflight.check_collection(path)
     found = None if from_file is None else read_parameters(from_file)
     seen = live.snapshot(path)
     collection = read(path)
-    fsrs_on = _check_layout(path, collection, anki)
+    fsrs_on = preflight.check_layout(path, collection, anki)
     if not fsrs_on and memory != "keep":
         raise RefusedError(
             f"FSRS is switched off in {path}, so that its cards have no memory states to recompute: switch"
@@ -168,36 +138,6 @@ def plan(
         anki=anki,
         notes=notes,
     )
-
-
-def _check_layout(path: Path, collection: Collection, anki: str) -> bool:
-    """Whether FSRS is switched on. RefusedError where the installed package would bring the collection to
-    another schema, or would drop something from its presets."""
-    known = anki_package.schema()
-    if collection.schema is not None and collection.schema > known:
-        raise RefusedError(
-            f"{path} has schema {collection.schema}, newer than the {known} that the installed anki package"
-            f" {anki}"
-            ' knows: pip install --upgrade "fsrs-opt[anki]"'
-        )
-    if collection.schema != known:
-        raise RefusedError(
-            f"{path} has the old schema {collection.schema}, and Anki's own code would convert it to {known}"
-            " merely"
-            " by opening it: open it in Anki once, close Anki and try again."
-        )
-    with open_live(path) as database:
-        for name, config in database.connection.execute("select name, config from deck_config"):
-            if not anki_package.knows_all_of(config):
-                raise RefusedError(
-                    f"The preset “{name}” has settings of a newer Anki, which the installed anki package"
-                    f" {anki} would"
-                    ' drop: pip install --upgrade "fsrs-opt[anki]"'
-                )
-        setting = database.connection.execute(
-            "select val from config where key = ?", (FSRS_SETTING,)
-        ).fetchone()
-    return setting is not None and setting[0] == b"true"
 
 
 def _chosen(collection: Collection, asked: Sequence[str], all_presets: bool) -> list[Preset]:

@@ -78,13 +78,13 @@ def apply(
     if not (yes or dry_run or sys.stdin.isatty()):
         raise RefusedError("There is no terminal to ask on: add --yes to write, or --dry-run to only look.")
 
-    from fsrs_opt.apply.plan import plan
+    from fsrs_opt.apply.plan import plan_apply
     from fsrs_opt.cli import apply_report
     from fsrs_opt.cli.progress import Bar
 
     with Bar() as bar:
         bar.doing(f"reading {collection.name}")
-        found = plan(
+        found = plan_apply(
             collection,
             presets=presets,
             all_presets=all_presets,

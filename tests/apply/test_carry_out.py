@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from fsrs_opt.apply.carry_out import Applied, carry_out
-from fsrs_opt.apply.plan import plan
+from fsrs_opt.apply.plan import plan_apply
 from fsrs_opt.apply.undo import undo
 from fsrs_opt.commands.prepare import prepare
 from fsrs_opt.errors import RefusedError
@@ -36,7 +36,7 @@ OLD_LANGUAGES = (
 
 def write(collection: Path, result: Path, *presets: str, **options: object) -> Applied:
     backup_dir = options.pop("backup_dir", None)
-    found = plan(collection, presets=presets or ("Languages",), from_file=result, **options)  # type: ignore[arg-type]
+    found = plan_apply(collection, presets=presets or ("Languages",), from_file=result, **options)  # type: ignore[arg-type]
     return carry_out(found, backup_dir=backup_dir)  # type: ignore[arg-type]
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from fsrs_opt.apply import anki_package, carry_out, live
-from fsrs_opt.apply.plan import plan
+from fsrs_opt.apply.plan import plan_apply
 from fsrs_opt.apply.undo import undo
 from fsrs_opt.errors import FsrsOptError, RefusedError, UsageError
 from tests.apply.anki_collection import (
@@ -44,7 +44,9 @@ def left_alone(collection: Path) -> Iterator[None]:
 
 def refused(collection: Path, result: Path, match: str, *presets: str, **options: object) -> None:
     with left_alone(collection), pytest.raises(FsrsOptError, match=match) as caught:
-        carry_out.carry_out(plan(collection, presets=presets or ("Languages",), from_file=result, **options))  # type: ignore[arg-type]
+        carry_out.carry_out(
+            plan_apply(collection, presets=presets or ("Languages",), from_file=result, **options)
+        )  # type: ignore[arg-type]
     assert "\n" not in str(caught.value)
 
 
@@ -91,7 +93,7 @@ def test_anki_opens_while_the_user_thinks(
     collection: Path, result: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(live, "LOCK_WAIT_S", 0.1)
-    found = plan(collection, presets=["Languages"], from_file=result)
+    found = plan_apply(collection, presets=["Languages"], from_file=result)
     for program in (HOLDER, READER):
         with held_by(program, collection) as other:
             with pytest.raises(RefusedError, match="is open in another program"):
@@ -101,7 +103,7 @@ def test_anki_opens_while_the_user_thinks(
 
 
 def test_a_collection_that_changed_after_it_was_read(collection: Path, result: Path) -> None:
-    found = plan(collection, presets=["Languages"], from_file=result)
+    found = plan_apply(collection, presets=["Languages"], from_file=result)
     change_preset(collection, "Medicine", lambda message: setattr(message, "new_per_day", 7))
     with left_alone(collection), pytest.raises(RefusedError, match="changed by another program"):
         carry_out.carry_out(found)
@@ -207,26 +209,26 @@ def test_a_package_that_does_more_than_it_should(
 
 def test_the_verdict(collection: Path, tmp_path: Path) -> None:
     keep = result_file(tmp_path, decision="keep")
-    found = plan(collection, presets=["Languages"], from_file=keep)
+    found = plan_apply(collection, presets=["Languages"], from_file=keep)
     assert found.to_write == ()
     assert found.changes[0].why_not == "The test says keep."
-    forced = plan(collection, presets=["Languages"], from_file=keep, force=True)
+    forced = plan_apply(collection, presets=["Languages"], from_file=keep, force=True)
     assert [each.preset for each in forced.to_write] == ["Languages"]
 
 
 def test_which_preset(collection: Path, result: Path) -> None:
     with pytest.raises(RefusedError, match=r"3 presets in use: “Languages” \(302 cards\), .* --all-presets"):
-        plan(collection, from_file=result)
-    assert len(plan(collection, from_file=result, all_presets=True).to_write) == 3
+        plan_apply(collection, from_file=result)
+    assert len(plan_apply(collection, from_file=result, all_presets=True).to_write) == 3
     with pytest.raises(UsageError, match=r"no preset named 'Langages'.*Languages"):
-        plan(collection, from_file=result, presets=["Langages"])
+        plan_apply(collection, from_file=result, presets=["Langages"])
     with pytest.raises(UsageError, match="one of --optimize"):
-        plan(collection, presets=["Languages"])
+        plan_apply(collection, presets=["Languages"])
 
 
 def test_a_file_for_another_preset(collection: Path, tmp_path: Path) -> None:
     of_medicine = result_file(tmp_path, preset="Medicine")
-    found = plan(collection, from_file=of_medicine, all_presets=True)
+    found = plan_apply(collection, from_file=of_medicine, all_presets=True)
     assert [each.preset for each in found.to_write] == ["Medicine"]
 
 
@@ -241,9 +243,9 @@ def test_writing_fails_for_want_of_room(collection: Path, result: Path, limit: f
     """A limit on the size of files, as a quota sets: the first breaks the backup off, the second the log of
     the last transaction, which is a little longer than the collection."""
     code = (
-        "import resource, sys; from pathlib import Path; from fsrs_opt.apply.plan import plan;"
+        "import resource, sys; from pathlib import Path; from fsrs_opt.apply.plan import plan_apply;"
         "from fsrs_opt.apply import carry_out, live;"
-        "found = plan(Path(sys.argv[1]), presets=['Languages'], from_file=Path(sys.argv[2]));"
+        "found = plan_apply(Path(sys.argv[1]), presets=['Languages'], from_file=Path(sys.argv[2]));"
         "install = live.Live.install\n"
         "def limited(*arguments):\n"
         "    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))\n"
@@ -279,7 +281,7 @@ def test_a_disk_that_is_really_full(
     if mount.returncode:
         pytest.skip("no file system can be mounted here")
     try:
-        found = plan(collection, presets=["Languages"], from_file=result)
+        found = plan_apply(collection, presets=["Languages"], from_file=result)
         with pytest.raises(RefusedError, match="no room"):
             carry_out.carry_out(found, backup_dir=small / "backups")
         monkeypatch.setattr(carry_out, "check_room", lambda *arguments: None)
@@ -296,7 +298,7 @@ def test_a_disk_that_is_really_full(
 def test_undo_refuses(collection: Path, result: Path) -> None:
     with left_alone(collection), pytest.raises(RefusedError, match="nothing to undo"):
         undo(collection)
-    done = carry_out.carry_out(plan(collection, presets=["Languages"], from_file=result))
+    done = carry_out.carry_out(plan_apply(collection, presets=["Languages"], from_file=result))
     change_preset(collection, "Medicine", lambda message: setattr(message, "new_per_day", 7))
     with left_alone(collection), pytest.raises(RefusedError, match=r"has changed since .* --force"):
         undo(collection)
@@ -310,7 +312,7 @@ def test_undo_refuses(collection: Path, result: Path) -> None:
 
 
 def test_undo_with_a_damaged_backup(collection: Path, result: Path) -> None:
-    done = carry_out.carry_out(plan(collection, presets=["Languages"], from_file=result))
+    done = carry_out.carry_out(plan_apply(collection, presets=["Languages"], from_file=result))
     with done.backup.file.open("r+b") as file:
         file.seek(5000)
         file.write(b"\xff")
