@@ -69,3 +69,12 @@ def solve_qp(
     A: NDArray[np.float64],
     b: NDArray[np.float64],
 ) -> NDArray[np.float64]: ...
+def initial_stability(
+    delta_t: NDArray[np.float64],
+    recall: NDArray[np.float64],
+    count: NDArray[np.float64],
+    centre: float,
+    w20: float,
+    low: float,
+    high: float,
+) -> float: ...

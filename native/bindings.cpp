@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "passes.hpp"
+#include "pretrain.hpp"
 #include "solver.hpp"
 
 namespace nb = nanobind;
@@ -109,6 +110,15 @@ Result solve_qp(const Matrix &hessian, const Array<double> &gradient, const Matr
     return result(owned, {n});
 }
 
+double initial_stability(const Array<double> &delta_t, const Array<double> &recall, const Array<double> &count,
+                         double centre, double w20, double low, double high) {
+    const size_t n = delta_t.shape(0);
+    if (recall.shape(0) != n || count.shape(0) != n)
+        throw std::invalid_argument("delta_t, recall and count must have the same length");
+    if (!(0 < low && low < high && w20 > 0 && centre > 0)) throw std::invalid_argument("limits and w20 must be positive");
+    return fsrs::initial_stability({delta_t.data(), recall.data(), count.data(), n}, centre, w20, low, high);
+}
+
 }  // namespace
 
 NB_MODULE(_native, m) {
@@ -180,4 +190,7 @@ NB_MODULE(_native, m) {
              nb::arg("held"));
     m.def("solve_qp", &solve_qp, nb::arg("hessian"), nb::arg("gradient"), nb::arg("A"), nb::arg("b"),
           "The quadratic program of training/qp.py, compiled.");
+    m.def("initial_stability", &initial_stability, nb::arg("delta_t"), nb::arg("recall"), nb::arg("count"),
+          nb::arg("centre"), nb::arg("w20"), nb::arg("low"), nb::arg("high"),
+          "The fit of one first rating of training/pretrain.py, compiled.");
 }
