@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 
 PAYS_FROM: Final = 3_000_000
-"""Rows of the log from which several processes are faster although the compiled kernels use all cores
-(scripts/benchmark_selection.py, two cores: half as fast at 1,000,000 rows, 1.6 times as fast at 4,000,000)."""
+"""Rows of the log from which several processes are faster although the compiled kernels use all cores (with
+two cores half as fast at 1,000,000 rows, 1.6 times as fast at 4,000,000: scripts/benchmark_selection.py)."""
 
 
 @dataclass(frozen=True)
