@@ -103,6 +103,12 @@ class Gradients(_ById):
             gradients._tensors[param_id] = tensor.detach()
         return gradients
 
+    def copy(self) -> Gradients:
+        """Another value over the same tensors, to look at after a step has used this one up."""
+        copied = Gradients()
+        copied._tensors, copied._held = self._tensors.copy(), self._held.copy()
+        return copied
+
     def grad(self, param: Key) -> Tensor:
         """The gradient of a parameter. ValueError where there is none; `param in gradients` asks first.
 

@@ -14,8 +14,9 @@ import torch
 from fsrs_opt.model.fsrs6 import FSRS6
 from fsrs_opt.training.data import TrainingSet, kept_by_filter, mini_batches, windowed_batch
 from fsrs_opt.training.objective import ClassicPrior, MapPrior, Objective
-from fsrs_opt.training.solver import PROMISE, Solver
+from fsrs_opt.training.solver import Solver
 from fsrs_opt.training.step import training_step
+from fsrs_opt.training.trust_region import PROMISE
 
 CLASSIC_BATCH_SIZE = 512
 CLASSIC_EPOCHS = 5
@@ -60,14 +61,18 @@ def run_map(
     progress: ProgressCallback | None,
     *,
     promise: float = PROMISE,
-) -> Stage:
-    """Steps of the solver until it promises less than `promise` nats (or its cap is reached)."""
-    solver = Solver(model, promise=promise)
+    kernel: str | None = None,
+) -> tuple[Stage, float]:
+    """Steps of the solver until it promises less than `promise` nats (or its cap is reached); J at the start."""
+    solver = Solver(model, promise=promise, kernel=kernel)
+    start = math.inf
     while not solver.done:
         training_step(model, objective, solver)
+        if math.isinf(start):
+            start = solver.objective
         if progress is not None:
             progress(Progress(name, solver.passes, None, solver.objective))
-    return Stage(name, solver.passes, solver.objective, solver.converged)
+    return Stage(name, solver.passes, solver.objective, solver.converged), start
 
 
 def run_classic(
