@@ -87,12 +87,13 @@ def evaluate(
     """
     file = None
     if from_file is not None:
-        from fsrs_opt.commands.from_file import put_in_use, read_parameters
+        from fsrs_opt.commands.current import put_in_use
+        from fsrs_opt.commands.from_file import read_parameters
         from fsrs_opt.errors import UsageError
 
         if parameters is not None:
             raise UsageError("--parameters and --from both say which parameters to judge: leave one away")
-        file = read_parameters(from_file)
+        file = read_parameters(from_file, of=path)
 
     with reading(path, selection, timezone=timezone, day_start=day_start, quiet=quiet) as job:
         from fsrs_opt.commands.evaluate import evaluate as run

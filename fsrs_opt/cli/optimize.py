@@ -101,6 +101,8 @@ def optimize(
     \b
     Examples:
       fsrs-opt optimize collection.colpkg
+      fsrs-opt optimize collection.colpkg --all-presets
+      fsrs-opt optimize collection.colpkg --deck "Languages::*" --exclude-flag 1
       fsrs-opt optimize collection.colpkg --json --output result.json
       fsrs-opt optimize reviews.csv --timezone Europe/Berlin --day-start 4
     """

@@ -44,7 +44,7 @@ def fit_options(command: Command) -> Command:
         "--relearning-steps",
         metavar="N",
         type=click.IntRange(min=0),
-        help="Number of relearning steps. [default: of the preset with the most reviews]",
+        help="Number of relearning steps. [default: of the preset; of several, of that with most reviews]",
     )(command)
 
 

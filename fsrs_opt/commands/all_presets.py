@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from fsrs_opt import __version__
 from fsrs_opt.commands import as_json
@@ -20,11 +20,17 @@ from fsrs_opt.evaluation.metrics import log_loss
 from fsrs_opt.evaluation.time_series import Fraction
 from fsrs_opt.evaluation.verdict import Verdict
 from fsrs_opt.evaluation.workers import each
+from fsrs_opt.model.kernel import choose
 from fsrs_opt.sources import read
 from fsrs_opt.sources.selection import each_preset
 
 if TYPE_CHECKING:
     from fsrs_opt.sources.collection import Collection, Preset
+
+
+PAYS_FROM: Final = 3_000_000
+"""Rows of the log from which several processes are faster although the compiled kernels use all cores (with
+two cores half as fast at 1,000,000 rows, 1.6 times as fast at 4,000,000: scripts/benchmark_selection.py)."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +91,8 @@ def optimize_presets(
         collection = source
     chosen = each_preset(collection, tag=tag, exclude_flag=exclude_flag, suspended=suspended)
     read_at = time.perf_counter()
+    if workers is None and not _pays(collection, options):
+        workers = 1
     presets = [collection.presets[id_] for id_ in chosen]
     parts = list(chosen.values())
     rows = [0 if isinstance(part, FsrsOptError) else len(part.log) for part in parts]
@@ -101,6 +109,14 @@ def optimize_presets(
     done_at = time.perf_counter()
     seconds = {"read": read_at - started, "fit": done_at - read_at, "total": done_at - started}
     return AllPresets(collection, tuple(fits), seconds)
+
+
+def _pays(collection: Collection, options: dict[str, Any]) -> bool:
+    """Whether processes of their own can save more than they cost: not where the compiled kernels are on all
+    cores already, unless there is much else to do; not where the presets would share a device."""
+    device = str(options.get("device", "cpu"))
+    native = choose(options.get("kernel"), device) == "native"
+    return device == "cpu" and (not native or len(collection.log) >= PAYS_FROM)
 
 
 def _fit(

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import codecs
 import json
+import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from fsrs_opt.errors import SourceError, UsageError
+from fsrs_opt.errors import SourceError
 from fsrs_opt.model import parameters
 from fsrs_opt.model.parameters import N_PARAMETERS, FloatArray
 from fsrs_opt.sources.detect import reason
 from fsrs_opt.sources.names import key
-from fsrs_opt.sources.nearby import did_you_mean
-
-if TYPE_CHECKING:
-    from fsrs_opt.sources.collection import Collection
 
 MAX_BYTES = 256 << 20
 """A larger file holds no parameters."""
@@ -58,17 +55,20 @@ class ParametersFile:
 
 @dataclass(frozen=True)
 class _Entry:
-    """Numbers as they stand in the file, and what it says of them. preset: "" where it names none."""
+    """Numbers as they stand in the file, and what it says of them. preset, collection: "" where it names
+    none."""
 
     values: Sequence[Any]
     preset: str = ""
     verdict: FileVerdict | None = None
+    collection: str = ""
 
 
-def read_parameters(path: str | Path) -> ParametersFile:
+def read_parameters(path: str | Path, *, of: str | Path | None = None) -> ParametersFile:
     """The parameters in a file: the JSON of `optimize` (of one preset, several or all), of `evaluate` or of
     `batch` (results.jsonl), or 17, 19 or 21 numbers as a person writes them.
 
+    of: the collection that they are for, which says what to take from a file that holds those of several.
     Older lengths are converted, and values beyond a limit brought to it, with a note. Raises SourceError for
     a file that cannot be read, holds no parameters, or holds those of several collections.
     """
@@ -80,6 +80,7 @@ def read_parameters(path: str | Path) -> ParametersFile:
         raise SourceError(f"{path} is no readable JSON: it is nested too deeply; {_FORMS}.") from None
     if not entries:
         raise SourceError(f"{path} holds no parameters{_because(notes)}; {_FORMS}.")
+    entries = _of_collection(path, entries, of)
     named = [entry.preset for entry in entries]
     if len(entries) > 1 and "" in named:
         raise SourceError(
@@ -103,29 +104,23 @@ def read_parameters(path: str | Path) -> ParametersFile:
     )
 
 
-def put_in_use(collection: Collection, file: ParametersFile) -> tuple[Collection, FloatArray | None]:
-    """The collection as if its presets stored the parameters of the file, and the one set that is for all
-    cards, where the file does not name presets.
-
-    Raises UsageError where the file names a preset that the collection does not have.
-    """
-    notes = (*collection.source.notes, *file.notes)
-    collection = replace(collection, source=replace(collection.source, notes=notes))
-    by_name = {key(one.name): one for one in collection.presets.values()}
-    unknown = [name for name in file.by_preset if key(name) not in by_name]
-    if not file.by_preset or (file.single is not None and unknown):
-        return collection, file.single
-    if unknown:
-        near = did_you_mean(unknown[0], (one.name for one in by_name.values()))
-        raise UsageError(
-            f"{file.path} holds parameters of the preset “{unknown[0]}”, which {collection.source.path} does"
-            f" not have{near}"
+def _of_collection(path: Path, entries: list[_Entry], of: str | Path | None) -> list[_Entry]:
+    """The entries of one collection, where the file holds those of several."""
+    several = {entry.collection for entry in entries}
+    if len(several) == 1:
+        return entries
+    mine = [one for one in entries if of is not None and one.collection and _same(one.collection, of)]
+    if not mine:
+        not_it = "" if of is None else f", and {of} is none of them"
+        raise SourceError(
+            f"{path} holds the parameters of {len(several)} collections{not_it}: put the line to use into a"
+            " file of its own."
         )
-    presets = dict(collection.presets)
-    for name, w in file.by_preset.items():
-        one = by_name[key(name)]
-        presets[one.id] = replace(one, parameters=tuple(w.tolist()))
-    return replace(collection, presets=presets), None
+    return mine
+
+
+def _same(a: str, b: str | Path) -> bool:
+    return os.path.realpath(a) == os.path.realpath(b)
 
 
 def _text(path: Path) -> str:
@@ -197,13 +192,14 @@ def _of_object(one: dict[str, Any], notes: list[str]) -> Iterator[_Entry]:
     if not isinstance(preset, str):
         asked = _dict(_dict(one.get("selection")).get("asked")).get("presets")
         preset = str(asked[0]) if isinstance(asked, list) and len(asked) == 1 else ""
+    verdict, collection = _verdict(one.get("verdict")), str(one.get("path", ""))
     values = one.get("new_parameters", one.get("parameters"))
     if isinstance(values, list):
-        yield _Entry(values, preset, _verdict(one.get("verdict")))
+        yield _Entry(values, preset, verdict, collection)
     elif isinstance(values, dict):  # the field's benchmark: by part of the collection, "0" for all of it
         for name, part in values.items():
             if isinstance(part, list):
-                yield _Entry(part, "" if len(values) == 1 else str(name), None)
+                yield _Entry(part, preset if len(values) == 1 else str(name), verdict, collection)
     elif "format" not in one and one and all(isinstance(each, list) for each in one.values()):
         yield from (_Entry(part, str(name)) for name, part in one.items())
 

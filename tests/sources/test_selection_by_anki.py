@@ -118,6 +118,14 @@ def test_what_was_left_out_is_counted(collection: Collection, anki: Any) -> None
     assert select(collection, deck="Medizin").selection.suspended == "deck"
 
 
+def test_a_selection_can_be_selected_from(collection: Collection) -> None:
+    at_once = select(collection, preset="zwei*", deck="axb")
+    one_by_one = select(select(collection, preset="zwei*"), deck="axb")
+    assert cards(one_by_one) == cards(at_once)
+    for name in ("presets", "preset_names", "searches", "cut_offs", "suspended", "decks", "deck_names"):
+        assert getattr(one_by_one.selection, name) == getattr(at_once.selection, name), name
+
+
 def test_each_preset_is_what_select_gives(collection: Collection) -> None:
     found = each_preset(collection, exclude_flag=4)
     assert [collection.presets[id_].name for id_ in found] == ["Default", SECOND]
