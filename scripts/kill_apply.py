@@ -6,9 +6,10 @@
 Each run gets a fresh copy of the sample collection (its review log repeated `--copies` times under new ids,
 so that every step takes long enough to be met), starts the command as a process and kills it with SIGKILL at
 a moment drawn from the whole run, from the time in which the collection is locked, or from that in which it
-is written, in turn. Then the collection must open in Anki, pass the integrity check, and hold the old or the new parameters and
-nothing else that is new; where it holds the new ones, a backup of the old state must be there and `undo` must
-bring it back. Prints how often which was found, and where it was killed. Linux and macOS.
+is written, in turn. Then the collection must open in Anki, pass the integrity check, and hold the old or the
+new parameters and nothing else that is new; where it holds the new ones, a backup of the old state must be
+there and `undo` must bring it back. Prints how often which was found, and where it was killed. Linux and
+macOS.
 """
 
 from __future__ import annotations
