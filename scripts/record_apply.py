@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Record `fsrs-opt apply` and `undo` on a real terminal: docs/images/apply.svg.
 
-The commands run on a pseudo-terminal on a copy of the sample collection; what they write goes through a terminal
-emulator, and what that shows at the end is drawn. Needs `pip install pyte`. Linux and macOS.
+The commands run on a pseudo-terminal on a copy of the sample collection; what they write goes through a
+terminal emulator, and what that shows at the end is drawn. Needs `pip install pyte`. Linux and macOS.
 
     .venv/bin/python scripts/record_apply.py
 """
@@ -27,7 +27,11 @@ from rich.text import Text
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "docs" / "images" / "apply.svg"
 COLUMNS, LINES = 108, 120
-COLORS = {"default": None, "brown": "yellow", **{name: name for name in ("red", "green", "blue", "magenta", "cyan")}}
+COLORS = {
+    "default": None,
+    "brown": "yellow",
+    **{name: name for name in ("red", "green", "blue", "magenta", "cyan")},
+}
 """pyte's names of the terminal's colours as rich calls them; others are RGB."""
 QUESTION = "[y/N]:"
 COMMANDS = (
@@ -48,11 +52,16 @@ def run(arguments: tuple[str, ...], folder: Path, stream: pyte.Stream, screen: p
         stderr=theirs,
         env={
             **os.environ,
-            **{"PYTHONPATH": str(ROOT), "TERM": "xterm-256color", "COLUMNS": str(COLUMNS), "LINES": str(LINES)},
+            **{
+                "PYTHONPATH": str(ROOT),
+                "TERM": "xterm-256color",
+                "COLUMNS": str(COLUMNS),
+                "LINES": str(LINES),
+            },
         },
     )
     os.close(theirs)
-    answered = False
+    answered = arguments[0] != "apply"
     while True:
         if not select.select([ours], [], [], 0.2)[0]:
             if process.poll() is not None:
@@ -103,7 +112,9 @@ def main() -> None:
             run(arguments, folder, stream, screen)
             stream.feed("\r\n")
     with open(os.devnull, "w", encoding="utf-8") as nowhere:
-        console = Console(record=True, width=COLUMNS, file=nowhere, force_terminal=True, color_system="truecolor")
+        console = Console(
+            record=True, width=COLUMNS, file=nowhere, force_terminal=True, color_system="truecolor"
+        )
         console.print(drawn(screen))
     TARGET.write_text(console.export_svg(title="fsrs-opt apply"), encoding="utf-8")
     print(f"{TARGET} written")

@@ -117,7 +117,9 @@ def done(result: Applied) -> None:
     output.sentence(console, f"Written: new parameters for {names}.")
     if result.plan.memory != "keep":
         output.sentence(console, f"Cards recomputed: {result.cards:,}.")
-    output.sentence(console, f"Backup: {output.path_name(result.backup.file)} (fsrs-opt undo restores it).")
+    output.sentence(
+        console, f"Backup: {output.path_from_here(result.backup.file)} (fsrs-opt undo restores it)."
+    )
 
 
 def undone(result: Undone) -> None:
@@ -131,14 +133,16 @@ def undone(result: Undone) -> None:
         return
     output.sentence(console, f"Restored: the collection as it was before {result.restored.when}.")
     if result.kept is not None:
-        output.sentence(console, f"What was there until now is kept: {output.path_name(result.kept.file)}.")
+        output.sentence(
+            console, f"What was there until now is kept: {output.path_from_here(result.kept.file)}."
+        )
 
 
 def backups(folder: Path, found: Sequence[Backup]) -> None:
     """The backups, newest first."""
     console = output.stdout()
     if not found:
-        output.sentence(console, f"There are no backups in {output.path_name(folder)}.")
+        output.sentence(console, f"There are no backups in {output.path_from_here(folder)}.")
         return
     table = output.columns("made", "MB", "before", "file", numbers=["MB"])
     for each in found:
@@ -147,5 +151,5 @@ def backups(folder: Path, found: Sequence[Backup]) -> None:
             what += " (restored)"
         size = f"{each.size / 1e6:,.1f}" if each.size else "missing"
         table.add_row(f"  {each.when}", size, Text(output.plain(what)), Text(output.plain(each.file.name)))
-    output.sentence(console, f"Backups in {output.path_name(folder)}")
+    output.sentence(console, f"Backups in {output.path_from_here(folder)}")
     output.show(console, table)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -180,18 +181,14 @@ def test_media_beside_the_collection_is_not_touched(collection: Path, result: Pa
     assert os.listdir(media) == ["a.jpg"]
 
 
-@pytest.mark.parametrize("memory", ["recompute", "reschedule"])
-def test_cards_become_what_ankis_deck_options_make_of_them(
-    collection: Path, result: Path, memory: str
-) -> None:
-    """The same change, saved on Anki's page of deck options."""
-    theirs = shutil.copyfile(collection, collection.parent.parent / "theirs.anki2")
-    with in_anki(theirs) as col:
+def save_deck_options(collection: Path, parameters: Sequence[float], *, reschedule: bool = False) -> None:
+    """Languages' options in Anki, saved with these parameters."""
+    with in_anki(collection) as col:
         deck = next(id_ for id_ in map(int, col.decks.all_ids()) if col.decks.name(id_) == "Languages")
         page = col.decks.get_deck_configs_for_update(deck)
         (config,) = [each.config for each in page.all_config if each.config.name == "Languages"]
         del config.config.fsrs_params_6[:]
-        config.config.fsrs_params_6.extend(NEW)
+        config.config.fsrs_params_6.extend(parameters)
         col._backend.update_deck_configs(
             target_deck_id=deck,
             configs=[config],
@@ -202,9 +199,28 @@ def test_cards_become_what_ankis_deck_options_make_of_them(
             new_cards_ignore_review_limit=page.new_cards_ignore_review_limit,
             fsrs=page.fsrs,
             apply_all_parent_limits=page.apply_all_parent_limits,
-            fsrs_reschedule=memory == "reschedule",
+            fsrs_reschedule=reschedule,
             fsrs_health_check=page.fsrs_health_check,
         )
+
+
+def test_anki_leaves_the_memory_states_alone_afterwards(collection: Path, result: Path) -> None:
+    """docs/apply.md: until the parameters change once more, saving the deck options recomputes no card."""
+    write(collection, result)
+    before = contents(collection)
+    save_deck_options(collection, NEW)
+    assert "cards" not in differing(before, contents(collection))
+    save_deck_options(collection, (0.41, *NEW[1:]))
+    assert differing(before, contents(collection))["cards"] > 250
+
+
+@pytest.mark.parametrize("memory", ["recompute", "reschedule"])
+def test_cards_become_what_ankis_deck_options_make_of_them(
+    collection: Path, result: Path, memory: str
+) -> None:
+    """The same change, saved on Anki's page of deck options."""
+    theirs = shutil.copyfile(collection, collection.parent.parent / "theirs.anki2")
+    save_deck_options(theirs, NEW, reschedule=memory == "reschedule")
     before = contents(collection)
     done = write(collection, result, memory=memory)
     ours, anki = contents(collection), contents(theirs)

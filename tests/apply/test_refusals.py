@@ -311,6 +311,17 @@ def test_undo_refuses(collection: Path, result: Path) -> None:
     assert differing(studied, contents(collection)) == {}
 
 
+def test_undo_while_anki_is_open(collection: Path, result: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "LOCK_WAIT_S", 0.1)
+    carry_out.carry_out(plan_apply(collection, presets=["Languages"], from_file=result))
+    with held_by(HOLDER, collection) as anki:
+        with pytest.raises(RefusedError, match="is open in another program"):
+            undo(collection)
+        anki.communicate("")
+    undo(collection)
+    assert stored(collection, "Languages") != NEW
+
+
 def test_undo_with_a_damaged_backup(collection: Path, result: Path) -> None:
     done = carry_out.carry_out(plan_apply(collection, presets=["Languages"], from_file=result))
     with done.backup.file.open("r+b") as file:
