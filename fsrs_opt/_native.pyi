@@ -69,7 +69,6 @@ def solve_qp(
     A: NDArray[np.float64],
     b: NDArray[np.float64],
 ) -> NDArray[np.float64]: ...
-
 def initial_stability(
     delta_t: NDArray[np.float64],
     recall: NDArray[np.float64],

@@ -25,9 +25,11 @@ class TakesGradients(Protocol):
     param_groups: list[dict[str, Any]]
 
     def take(
-        self, gradients: Sequence[tuple[nn.Parameter, Tensor, Tensor | None]], closure: Callable[[], Any] | None
+        self,
+        gradients: Sequence[tuple[nn.Parameter, Tensor, Tensor | None]],
+        closure: Callable[[], Any] | None,
     ) -> Any:
-        """One step on (parameter, its gradient, mask of held entries or None); changes none of the tensors."""
+        """One step on (parameter, gradient, mask of held entries or None); changes none of the tensors."""
         ...
 
 
@@ -117,7 +119,7 @@ def _checked(
         parameter, gradient = known[param_id], grads_params.get(param_id)
         if id(parameter) not in optimized:
             raise ValueError(f"the optimizer does not hold the parameter with the id {param_id}")
-        check_like(gradient, parameter, f"the gradient of {param_id}", "the parameter")
+        check_like(gradient, parameter, "the gradient of ", "the parameter", of=param_id)
         pairs[param_id] = parameter, gradient
     return pairs
 

@@ -18,6 +18,7 @@ from fsrs_opt.training.data import TrainingSet, kept_by_filter
 from fsrs_opt.training.pretrain import Pretrained, pretrain
 from fsrs_opt.training.recipes import (
     CLASSIC_EPOCHS,
+    FISHER_STEPS_AFTER_TRAIN,
     PROMISE_BEFORE_FINETUNE,
     ProgressCallback,
     Stage,
@@ -26,7 +27,7 @@ from fsrs_opt.training.recipes import (
     run_map,
 )
 from fsrs_opt.training.step import freeze_initial_stability
-from fsrs_opt.training.trust_region import PROMISE
+from fsrs_opt.training.trust_region import FISHER_STEPS, PROMISE
 
 RECIPES = ("map", "classic")
 STAGES = ("pretrain", "train", "finetune")
@@ -116,8 +117,16 @@ def fit(
                 done.append(Stage("train", CLASSIC_EPOCHS, reached, converged=True))
             model.initial_stability_frozen = False
         if "finetune" in wanted and recipe == "map":
-            stage, before = run_map(model, objective, "finetune", progress, kernel=kernel)
-            at_start = before if at_start is None else at_start
+            near = at_start is not None
+            stage, before = run_map(
+                model,
+                objective,
+                "finetune",
+                progress,
+                fisher_steps=FISHER_STEPS_AFTER_TRAIN if near else FISHER_STEPS,
+                kernel=kernel,
+            )
+            at_start = at_start if near else before
             done.append(stage)
     if objective is not None and pretrained is not None:
         if at_start is None:

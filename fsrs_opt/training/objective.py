@@ -7,13 +7,14 @@ from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
-import torch
 from torch import Tensor
 
 from fsrs_opt.model.parameters import DEFAULTS, N_INITIAL_STABILITIES, SIGMA
-from fsrs_opt.model.passes import PassResult
+from fsrs_opt.model.passes import PassResult, as_array
 
 FloatArray = npt.NDArray[np.float64]
+
+_SLOPE, _CURVATURE = 2 / SIGMA, 2 / SIGMA**2
 
 
 class Batch(Protocol):
@@ -39,8 +40,8 @@ class MapPrior:
     def __call__(self, w: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         n = N_INITIAL_STABILITIES
         z = (w - DEFAULTS) / SIGMA
-        gradient = z * (2 / SIGMA)
-        curvature = 2 / SIGMA**2
+        gradient = z * _SLOPE
+        curvature = _CURVATURE.copy()
         z[:n] = np.log(w[:n] / DEFAULTS[:n]) / 2
         gradient[:n] = z[:n] / w[:n]
         curvature[:n] = 0.5 / w[:n] ** 2
@@ -71,7 +72,7 @@ class Objective:
     def evaluate(self, w: Tensor, *, fisher: bool = False) -> PassResult:
         """Objective, gradient and, if asked, Fisher matrix with the prior's curvature on its diagonal."""
         data = self.batch.evaluate(w, fisher=fisher)
-        value, gradient, curvature = self.prior(w.detach().cpu().double().numpy())
+        value, gradient, curvature = self.prior(as_array(w))
         # the batch made these tensors for this call: the prior goes straight into them
         gradient *= self.share
         data.gradient.numpy()[:] += gradient

@@ -7,7 +7,7 @@ arithmetic is that of trust_region.py, compiled where the native kernels are in 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from fsrs_opt.model import parameters
 from fsrs_opt.model.fsrs6 import FSRS6
 from fsrs_opt.model.kernel import choose
-from fsrs_opt.model.passes import PassResult
+from fsrs_opt.model.passes import PassResult, as_array
 from fsrs_opt.training.trust_region import FISHER_STEPS, MAX_PASSES, PROMISE, TrustRegion
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _NONE_HELD = np.zeros(parameters.N_PARAMETERS, dtype=bool)
 
 
 def _compiled(
-    *, relearning_steps: int, short_term: bool, max_passes: int, promise: float
+    *, relearning_steps: int, short_term: bool, max_passes: int, promise: float, fisher_steps: int
 ) -> _native.TrustRegion:
     """The compiled twin of `TrustRegion`."""
     from fsrs_opt import _native
@@ -40,7 +40,7 @@ def _compiled(
         ceiling=float(parameters.UPPER[17]),
         relearning_steps=relearning_steps,
         max_passes=max_passes,
-        fisher_steps=FISHER_STEPS,
+        fisher_steps=fisher_steps,
         promise=promise,
     )
 
@@ -48,9 +48,9 @@ def _compiled(
 class Solver:
     """Trust-region solver for the one parameter `w` of a model.
 
-    Held entries (frozen weights) do not move, and the others are chosen with that in mind. w0 <= w1 <= w2 <= w3
-    holds at every accepted point if it holds at the first. It is used until `done`; the model then holds the
-    best point found. kernel: see `kernel.choose`; native takes the compiled arithmetic. The rest:
+    Held entries (frozen weights) do not move, and the others are chosen with that in mind. w0 <= w1 <= w2 <=
+    w3 holds at every accepted point if it holds at the first. It is used until `done`; the model then holds
+    the best point found. kernel: see `kernel.choose`; native takes the compiled arithmetic. The rest:
     `trust_region.TrustRegion`.
     """
 
@@ -60,9 +60,10 @@ class Solver:
         *,
         max_passes: int = MAX_PASSES,
         promise: float = PROMISE,
+        fisher_steps: int = FISHER_STEPS,
         kernel: str | None = None,
     ) -> None:
-        self.param_groups = [{"params": [model.w]}]
+        self.param_groups: list[dict[str, Any]] = [{"params": [model.w]}]
         self._w = model.w
         make = _compiled if choose(kernel) == "native" else TrustRegion
         self._state = make(
@@ -70,6 +71,7 @@ class Solver:
             short_term=model.short_term,
             max_passes=max_passes,
             promise=promise,
+            fisher_steps=fisher_steps,
         )
 
     @property
@@ -94,25 +96,26 @@ class Solver:
         """Objective at the best point so far."""
         return self._state.objective
 
-    @torch.no_grad()
     def take(
-        self, gradients: Sequence[tuple[nn.Parameter, Tensor, Tensor | None]], closure: Callable[[], PassResult]
+        self,
+        gradients: Sequence[tuple[nn.Parameter, Tensor, Tensor | None]],
+        closure: Callable[[], PassResult] | None,
     ) -> PassResult:
         """Judge the point that the model holds, of which `closure` gives the pass, and write the next one.
 
         gradients: (w, its gradient [21], mask of held entries or None), as `gradients.step` gives them.
         """
+        if closure is None:
+            raise ValueError("the solver needs the closure: it judges each point by its loss")
         result = closure()
         ((_, gradient, held),) = gradients
-        self._w.copy_(
-            torch.from_numpy(
-                self._state.advance(
-                    self._w.detach().cpu().double().numpy(),
-                    result.loss,
-                    gradient.cpu().double().numpy(),
-                    None if result.fisher is None else result.fisher.numpy(),
-                    _NONE_HELD if held is None else held.cpu().numpy(),
-                )
-            )
+        w = self._w.detach()
+        place = self._state.advance(
+            as_array(w),
+            result.loss,
+            as_array(gradient),
+            None if result.fisher is None else result.fisher.numpy(),
+            _NONE_HELD if held is None else held.cpu().numpy(),
         )
+        w.copy_(torch.from_numpy(place))
         return result

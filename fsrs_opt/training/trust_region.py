@@ -20,7 +20,7 @@ FloatArray = npt.NDArray[np.float64]
 
 PROMISE = 0.001  # nats: the solver stops when its model promises less twice running
 MAX_PASSES = 60
-FISHER_STEPS = 3
+FISHER_STEPS = 3  # at the start, where BFGS has nothing to learn from yet
 
 _LOG = slice(0, N_INITIAL_STABILITIES)
 _LINEAR = slice(N_INITIAL_STABILITIES, N_PARAMETERS)
@@ -62,7 +62,13 @@ class TrustRegion:
     """
 
     def __init__(
-        self, *, relearning_steps: int, short_term: bool, max_passes: int = MAX_PASSES, promise: float = PROMISE
+        self,
+        *,
+        relearning_steps: int,
+        short_term: bool,
+        max_passes: int = MAX_PASSES,
+        promise: float = PROMISE,
+        fisher_steps: int = FISHER_STEPS,
     ) -> None:
         self.wants_fisher = True
         self.done = False
@@ -72,9 +78,9 @@ class TrustRegion:
         self._low, self._high = parameters.bounds(short_term=short_term)
         self._max_passes = max_passes
         self._promise = promise
+        self._fisher_steps_left = fisher_steps
         self._best: _Point | None = None
         self._matrix = np.eye(N_PARAMETERS)
-        self._fisher_steps = 0
         self._damping = _FIRST_DAMPING
         self._radius = _FIRST_RADIUS
         self._promised = np.inf
@@ -156,11 +162,11 @@ class TrustRegion:
         """The next point to try, or the best one when it is time to stop."""
         best = self._best
         assert best is not None
-        if self.wants_fisher and self._fisher_steps >= FISHER_STEPS:
+        if self._fisher_steps_left == 0:
             self.wants_fisher = False
         matrix = self._matrix
         if self.wants_fisher:
-            self._fisher_steps += 1
+            self._fisher_steps_left -= 1
             matrix = matrix + self._damping * np.diag(np.diag(matrix))
         w = self._brought_in(best, self._minimizer(best, matrix, held))
         moved = np.where(w == best.w, 0.0, to_z(w) - best.z)
@@ -189,9 +195,7 @@ class TrustRegion:
         """Parameters after a move: exact where nothing moves, inside every limit where rounding left it."""
         w = np.where(move == 0, best.w, to_w(best.z + move))
         w[_LOG] = np.where(move[_LOG] == 0, w[_LOG], np.maximum.accumulate(w[_LOG]))
-        within = parameters.clip(
-            w, relearning_steps=self._relearning_steps, short_term=self._short_term
-        )
+        within = parameters.clip(w, relearning_steps=self._relearning_steps, short_term=self._short_term)
         return np.where(move == 0, best.w, within)
 
 

@@ -21,7 +21,6 @@ from fsrs_opt.training.pretrain import (
 )
 from tests.logs import history_of
 
-
 KERNELS = ["torch", "native"] if native.available() else ["torch"]
 
 
@@ -32,7 +31,9 @@ def test_fitted_stability_has_the_reference_value(kernel: str) -> None:
         recall=np.array([0.86666667, 0.90721649, 0.73015873, 0.76315789, 0.67857143]),
         count=np.array([435.0, 97, 63, 38, 28]),
     )
-    assert fit_initial_stability(reviews, 0.94302857, DEFAULTS[0], kernel=kernel) == pytest.approx(0.7355089, rel=1e-4)
+    assert fit_initial_stability(reviews, 0.94302857, DEFAULTS[0], kernel=kernel) == pytest.approx(
+        0.7355089, rel=1e-4
+    )
 
 
 def ones(known: dict[int, float]) -> dict[int, int]:
