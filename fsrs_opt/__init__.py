@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fsrs_opt.commands.all_presets import optimize_presets
     from fsrs_opt.commands.evaluate import evaluate
     from fsrs_opt.commands.export import export
     from fsrs_opt.commands.inspect_file import inspect_file
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from fsrs_opt.reviews.history import histories
     from fsrs_opt.reviews.items import items
     from fsrs_opt.sources.reading import read
+    from fsrs_opt.sources.selection import select
     from fsrs_opt.training.data import training_set
     from fsrs_opt.training.fit import fit
 
@@ -41,9 +43,11 @@ __all__ = [
     "inspect_file",
     "items",
     "optimize",
+    "optimize_presets",
     "predict_items",
     "read",
     "score",
+    "select",
     "training_set",
     "write_report",
 ]
@@ -60,9 +64,11 @@ _HOME = {
     "inspect_file": "commands.inspect_file",
     "items": "reviews.items",
     "optimize": "commands.optimize",
+    "optimize_presets": "commands.all_presets",
     "predict_items": "evaluation.score",
     "read": "sources.reading",
     "score": "evaluation.score",
+    "select": "sources.selection",
     "training_set": "training.data",
     "write_report": "report.files",
 }
