@@ -136,6 +136,7 @@ def optimize(
         if all_presets:
             from fsrs_opt.commands.all_presets import as_object, optimize_presets
 
+            job.bar.presets(0.0)
             of_cards = {name: selection[name] for name in OF_CARDS}
             fits = optimize_presets(job.collection, progress=job.bar.presets, **of_cards, **fitting)
             found = as_object(fits := job.timed(fits))

@@ -39,6 +39,10 @@ class Bar:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Show nothing any more."""
         if self._bar is not None:
             self._bar.stop()
 
