@@ -13,6 +13,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fsrs_opt.apply.carry_out import carry_out
+    from fsrs_opt.apply.plan import plan_apply
+    from fsrs_opt.apply.undo import undo
     from fsrs_opt.commands.all_presets import optimize_presets
     from fsrs_opt.commands.evaluate import evaluate
     from fsrs_opt.commands.export import export
@@ -36,6 +39,7 @@ __all__ = [
     "SourceError",
     "UsageError",
     "__version__",
+    "carry_out",
     "evaluate",
     "export",
     "fit",
@@ -44,11 +48,13 @@ __all__ = [
     "items",
     "optimize",
     "optimize_presets",
+    "plan_apply",
     "predict_items",
     "read",
     "score",
     "select",
     "training_set",
+    "undo",
     "write_report",
 ]
 
@@ -57,6 +63,7 @@ _HOME = {
     "NothingToTrainError": "errors",
     "SourceError": "errors",
     "UsageError": "errors",
+    "carry_out": "apply.carry_out",
     "evaluate": "commands.evaluate",
     "export": "commands.export",
     "fit": "training.fit",
@@ -65,11 +72,13 @@ _HOME = {
     "items": "reviews.items",
     "optimize": "commands.optimize",
     "optimize_presets": "commands.all_presets",
+    "plan_apply": "apply.plan",
     "predict_items": "evaluation.score",
     "read": "sources.reading",
     "score": "evaluation.score",
     "select": "sources.selection",
     "training_set": "training.data",
+    "undo": "apply.undo",
     "write_report": "report.files",
 }
 

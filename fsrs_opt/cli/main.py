@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import click
 
 from fsrs_opt import __version__
+from fsrs_opt.cli.apply import apply
 from fsrs_opt.cli.errors import exit_code_of
 from fsrs_opt.cli.evaluate import evaluate
 from fsrs_opt.cli.export import export
@@ -16,6 +17,7 @@ from fsrs_opt.cli.inspect import inspect
 from fsrs_opt.cli.interrupts import interruptible, stopping
 from fsrs_opt.cli.optimize import optimize
 from fsrs_opt.cli.report import report
+from fsrs_opt.cli.undo import undo
 
 
 @click.group(
@@ -37,6 +39,7 @@ def fsrs_opt(context: click.Context, version: bool, verbose: bool) -> None:
       fsrs-opt report collection.colpkg -o report.html
       fsrs-opt inspect collection.colpkg
       fsrs-opt export collection.colpkg -o reviews.csv
+      fsrs-opt apply collection.anki2 --optimize
     """
     if version:
         click.echo(f"fsrs-opt {__version__}")
@@ -54,6 +57,8 @@ fsrs_opt.add_command(evaluate)
 fsrs_opt.add_command(report)
 fsrs_opt.add_command(inspect)
 fsrs_opt.add_command(export)
+fsrs_opt.add_command(apply)
+fsrs_opt.add_command(undo)
 
 
 def run(arguments: Sequence[str] | None = None) -> int:

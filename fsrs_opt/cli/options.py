@@ -135,6 +135,16 @@ def workers_option(command: Command) -> Command:
     )(command)
 
 
+def backup_dir_option(command: Command) -> Command:
+    """--backup-dir."""
+    return click.option(
+        "--backup-dir",
+        metavar="DIR",
+        type=click.Path(path_type=Path),
+        help="Folder of the backups. [default: fsrs-opt-backups beside the collection]",
+    )(command)
+
+
 def json_option(command: Command) -> Command:
     """--json."""
     return click.option(
