@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-import time
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
 from fsrs_opt.cli import options
 from fsrs_opt.cli.json_output import print_json
+from fsrs_opt.cli.reading import reading
 
 
 @click.command(short_help="Judge your parameters, on reviews they have not seen too.")
 @options.path_argument
+@options.selection_options
 @click.option(
     "--parameters",
     metavar='"w0,w1,…"',
     callback=options.parameters,
     help="Parameters in use, to judge. [default: what the collection holds]",
+)
+@click.option(
+    "--from",
+    "from_file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Parameters to judge, from what optimize --json or batch wrote, or from a line of numbers.",
 )
 @click.option(
     "--against",
@@ -49,7 +57,9 @@ from fsrs_opt.cli.json_output import print_json
 @click.option("--quiet", is_flag=True, help="Print only the verdict; no progress.")
 def evaluate(
     path: Path,
+    selection: dict[str, Any],
     parameters: tuple[float, ...] | None,
+    from_file: Path | None,
     against: tuple[float, ...] | None,
     splits: int,
     no_splits: bool,
@@ -75,22 +85,26 @@ def evaluate(
       fsrs-opt evaluate collection.colpkg --json --no-splits
       fsrs-opt evaluate reviews.csv --parameters "0.4, 1.2, …" --against "0.5, 1.1, …"
     """
-    started = time.perf_counter()
-    from fsrs_opt.cli.progress import Bar
+    file = None
+    if from_file is not None:
+        from fsrs_opt.commands.current import put_in_use
+        from fsrs_opt.commands.from_file import read_parameters
+        from fsrs_opt.errors import UsageError
 
-    with Bar(shown=not quiet) as bar:
-        # A file that cannot be read is told at once, before torch is loaded.
-        bar.doing(f"reading {path.name}")
-        from fsrs_opt.sources import read
+        if parameters is not None:
+            raise UsageError("--parameters and --from both say which parameters to judge: leave one away")
+        file = read_parameters(from_file, of=path)
 
-        collection = read(path, timezone=timezone, day_start=day_start)
-        read_at = time.perf_counter()
-        bar.doing("loading torch")
+    with reading(path, selection, timezone=timezone, day_start=day_start, quiet=quiet) as job:
         from fsrs_opt.commands.evaluate import evaluate as run
 
+        collection, in_use = job.collection, parameters
+        if file is not None:
+            collection, single = put_in_use(collection, file)
+            in_use = None if single is None else tuple(single.tolist())
         result = run(
             collection,
-            parameters=parameters,
+            parameters=in_use,
             against=against,
             recipe=recipe,
             relearning_steps=relearning_steps,
@@ -98,11 +112,10 @@ def evaluate(
             ignore_before=ignore_before,
             splits=0 if no_splits else splits,
             workers=workers,
-            progress=bar.training,
-            held_out_progress=bar.held_out,
+            progress=job.bar.training,
+            held_out_progress=job.bar.held_out,
         )
-    total = time.perf_counter() - started
-    result = replace(result, seconds={**result.seconds, "read": read_at - started, "total": total})
+    result = job.timed(result)
     if as_json:
         from fsrs_opt.commands.as_json_evaluation import evaluated
 

@@ -10,6 +10,7 @@ import click
 
 from fsrs_opt import __version__
 from fsrs_opt.cli.advise import advise
+from fsrs_opt.cli.apply import apply
 from fsrs_opt.cli.errors import exit_code_of
 from fsrs_opt.cli.evaluate import evaluate
 from fsrs_opt.cli.export import export
@@ -17,6 +18,7 @@ from fsrs_opt.cli.inspect import inspect
 from fsrs_opt.cli.interrupts import interruptible, stopping
 from fsrs_opt.cli.optimize import optimize
 from fsrs_opt.cli.report import report
+from fsrs_opt.cli.undo import undo
 
 
 @click.group(
@@ -39,6 +41,7 @@ def fsrs_opt(context: click.Context, version: bool, verbose: bool) -> None:
       fsrs-opt advise collection.colpkg
       fsrs-opt inspect collection.colpkg
       fsrs-opt export collection.colpkg -o reviews.csv
+      fsrs-opt apply collection.anki2 --optimize
     """
     if version:
         click.echo(f"fsrs-opt {__version__}")
@@ -57,6 +60,8 @@ fsrs_opt.add_command(report)
 fsrs_opt.add_command(advise)
 fsrs_opt.add_command(inspect)
 fsrs_opt.add_command(export)
+fsrs_opt.add_command(apply)
+fsrs_opt.add_command(undo)
 
 
 def run(arguments: Sequence[str] | None = None) -> int:

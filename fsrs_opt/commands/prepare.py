@@ -12,8 +12,9 @@ import numpy as np
 
 from fsrs_opt.commands import current as current_parameters
 from fsrs_opt.commands.current import CurrentSet
+from fsrs_opt.commands.cut_off import cut_off, why_nothing
 from fsrs_opt.commands.dates import parse_date
-from fsrs_opt.errors import NothingToTrainError, UsageError
+from fsrs_opt.errors import NothingToTrainError
 from fsrs_opt.reviews.history import Histories, histories
 from fsrs_opt.sources import read
 from fsrs_opt.training.data import TrainingSet, training_set
@@ -58,16 +59,12 @@ def prepare(
     read_at = time.perf_counter()
 
     messages = list(collection.source.notes)
-    date = collection.ignore_before if ignore_before is None else ignore_before
-    try:
-        cutoff = parse_date(date) if date else 0
-    except UsageError:
-        cutoff = 0
-        messages.append(f"The preset's cut-off date “{date}” cannot be read and is ignored.")
+    cutoff, said = cut_off(collection, ignore_before)
+    messages += said
     past = histories(collection.log, collection.day.day_of, ignore_before_ms=cutoff)
     data = training_set(past)
     if not len(data):
-        raise NothingToTrainError(why_nothing(collection, past, cutoff > 0))
+        raise NothingToTrainError(why_nothing(collection, past))
     if given is not None:
         in_use: tuple[CurrentSet, ...] = (
             CurrentSet("given", given, np.ones(past.n_cards, dtype=bool), stored=True, given=True),
@@ -82,28 +79,13 @@ def prepare(
         )
     if n_presets > 1 and relearning_steps is None:
         messages.append(f"The number of relearning steps is that of “{largest}”, which has the most reviews.")
-    if not date and any(preset.ignore_before for preset in collection.presets.values()):
-        messages.append("The presets' own cut-off dates do not apply to the whole collection.")
+    by_preset = collection.selection is not None and collection.selection.presets
+    dates = any(preset.ignore_before for preset in collection.presets.values())
+    if ignore_before is None and not by_preset and dates:
+        what = "the whole collection" if collection.selection is None else "this selection"
+        messages.append(f"The presets' own cut-off dates do not apply to {what}.")
     seconds = {"read": read_at - started, "histories": time.perf_counter() - read_at}
     return Prepared(collection, past, data, in_use, steps, tuple(messages), seconds)
-
-
-def why_nothing(collection: Collection, past: Histories, cut_off: bool) -> str:
-    """One sentence on why there is no item at all."""
-    where = collection.source.path
-    if past.rows == 0:
-        return f"{where} holds no reviews: study some cards first."
-    if cut_off and past.left_out["before_cutoff"] and not past.n_reviews:
-        return f"{where}: the cut-off leaves 0 reviews: choose an earlier date."
-    if past.n_reviews == 0:
-        return (
-            f"{where}: none of the {past.rows} rows can be trained on, since no card has its first learning"
-            " step in the log: study new cards, or export the whole collection."
-        )
-    return (
-        f"{where}: nothing was reviewed on a later day yet, so there is nothing to fit:"
-        " use the default parameters until then (in Anki: leave the field for FSRS parameters empty)."
-    )
 
 
 def _relearning_steps(collection: Collection, past: Histories, asked: int | None) -> tuple[int, str, int]:
@@ -111,7 +93,7 @@ def _relearning_steps(collection: Collection, past: Histories, asked: int | None
     that preset; and how many presets these cards have."""
     if not collection.presets:
         return 1 if asked is None else asked, "", 0
-    preset_of = current_parameters.preset_of_cards(collection, past.card_id)
+    preset_of = current_parameters.preset_in_force(collection, past.card_id)
     presets, index = np.unique(preset_of, return_inverse=True)
     reviews = np.bincount(index, weights=np.diff(past.offsets))
     largest = collection.presets.get(int(presets[reviews.argmax()]))
