@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import time
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
 from fsrs_opt.cli import options
 from fsrs_opt.cli.json_output import print_json
+from fsrs_opt.cli.reading import reading
 
 
 @click.command(short_help="Find out which decks deserve parameters of their own.")
 @options.path_argument
+@options.selection_options
 @click.option(
     "--by",
     type=click.Choice(("deck", "preset")),
@@ -49,6 +50,7 @@ from fsrs_opt.cli.json_output import print_json
 @click.option("--quiet", is_flag=True, help="Print only the advice and the lines to paste; no progress.")
 def advise(
     path: Path,
+    selection: dict[str, Any],
     by: str,
     level: int | None,
     min_items: int,
@@ -74,48 +76,37 @@ def advise(
       fsrs-opt advise collection.colpkg --level 1 -o advice.png
       fsrs-opt advise collection.colpkg --by preset --json
     """
-    started = time.perf_counter()
     if by == "preset" and level is not None:
         raise click.UsageError("--level is about decks: leave it away with --by preset.")
-    from fsrs_opt.cli.progress import Bar
-
     if output is not None:
         from fsrs_opt.report import targets
 
         targets.check_picture(output, path, force=force)
 
-    with Bar(shown=not quiet) as bar:
-        # A file that cannot be read is told at once, before torch is loaded.
-        bar.doing(f"reading {path.name}")
-        from fsrs_opt.sources import read
-
-        collection = read(path, timezone=timezone, day_start=day_start)
-        read_at = time.perf_counter()
-        bar.doing("loading torch")
+    with reading(path, selection, timezone=timezone, day_start=day_start, quiet=quiet) as job:
         from fsrs_opt.commands.advise import advise as run
 
         found = run(
-            collection,
+            job.collection,
             by=by,
             level=level,
             min_items=min_items,
             relearning_steps=relearning_steps,
             short_term=not no_short_term,
             ignore_before=ignore_before,
-            progress=bar.held_out,
+            progress=job.bar.held_out,
         )
         if output is not None:
-            bar.doing("drawing")
+            job.bar.doing("drawing")
             from fsrs_opt.report.files import write_picture
             from fsrs_opt.report.pictures.groups import groups
 
             write_picture(groups(found), output)
-    total = time.perf_counter() - started
+    found = job.timed(found)
     if as_json:
         from fsrs_opt.commands.as_json_advise import advised
 
-        seconds = {**found.seconds, "read": read_at - started, "total": total}
-        print_json(advised(replace(found, seconds=seconds)))
+        print_json(advised(found))
         return
     from fsrs_opt.cli import advise_report
 

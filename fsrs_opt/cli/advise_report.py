@@ -8,6 +8,7 @@ from rich.text import Text
 from fsrs_opt.cli import output, rows_report
 from fsrs_opt.commands.advice_words import group_title, listed, paste, quoted, steps
 from fsrs_opt.commands.advise import Advised
+from fsrs_opt.commands.selected import selected
 from fsrs_opt.evaluation.paired import SURPRISES_PER_NAT, PairedDifference
 
 DIVISIONS = {
@@ -23,6 +24,7 @@ def full(found: Advised) -> None:
     """The whole report; the advice comes last, where the eye is."""
     console = output.stdout()
     rows_report.source(console, found.collection)
+    rows_report.selection(console, selected(found.collection, found.data.histories, found.data.items))
     _units(console, found)
     _divisions(console, found)
     if found.messages:

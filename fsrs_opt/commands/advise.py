@@ -156,7 +156,7 @@ def advise(
         as_now=set(now) == set(grouping.groups),
         current=current,
         sentences=(),
-        messages=(*prepared.messages, *_notes(found, min_items)),
+        messages=(*prepared.messages, *_notes(found, min_items, whole=prepared.collection.selection is None)),
         seconds={},
     )
     seconds = {**prepared.seconds, "advise": time.perf_counter() - started}
@@ -275,14 +275,15 @@ def _by_preset(found: Sequence[Unit]) -> list[Group]:
     return [frozenset(k for k, unit in enumerate(found) if unit.preset_id == preset) for preset in presets]
 
 
-def _notes(found: Units, asked: int) -> list[str]:
+def _notes(found: Units, asked: int, *, whole: bool) -> list[str]:
+    """whole: all decks were selected."""
     notes = []
     if found.min_items > asked:
         notes.append(
             f"More than {MOST_UNITS} decks have {asked:,} items: those with fewer than {found.min_items:,}"
             " were counted to their parents."
         )
-    if found.n_idle:
+    if found.n_idle and whole:
         decks = "1 deck holds" if found.n_idle == 1 else f"{found.n_idle:,} decks hold"
         notes.append(f"{decks} no items and cannot be judged: leave them with the preset that they have.")
     if found.n_gone:

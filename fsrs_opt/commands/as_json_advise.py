@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fsrs_opt import __version__
 from fsrs_opt.commands import as_json
 from fsrs_opt.commands.advice_words import paste, steps
+from fsrs_opt.commands.selected import selected
 
 if TYPE_CHECKING:
     from fsrs_opt.commands.advise import Advised
@@ -24,6 +25,7 @@ def advised(found: Advised) -> Json:
         "version": __version__,
         "source": as_json.source(found.collection),
         "day": as_json.day(found.collection),
+        "selection": as_json.selection(selected(found.collection, found.data.histories, found.data.items)),
         "counts": as_json.counts(found.histories, len(found.data)),
         "by": found.by,
         "min_items": found.min_items,

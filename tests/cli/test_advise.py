@@ -96,3 +96,19 @@ def test_a_narrow_terminal_cuts_no_number(sample: Path) -> None:
     assert seen.err == ""
     row = next(line for line in seen.out.splitlines() if "Rivers" in line)
     assert row.split()[-6:-4] == ["451", "+19.8"]
+
+
+def test_only_some_decks(fsrs_opt: Here, sample: Path) -> None:
+    seen = fsrs_opt("advise", sample, "--deck", "medicine", "--deck", "Geo*", "--json")
+    assert seen.code == 0
+    found = strict(seen.out)
+    assert [unit["name"] for unit in found["units"]] == [
+        "Geography::Capitals",
+        "Geography::Rivers",
+        "Medicine::Anatomy",
+        "Medicine::Pharmacology",
+    ]
+    assert found["selection"]["items"] == sum(unit["items"] for unit in found["units"])
+    assert not any("hold no items" in message for message in found["messages"])
+    whole = strict(fsrs_opt("advise", sample, "--by", "preset", "--json").out)
+    assert whole["selection"]["items"] == sum(unit["items"] for unit in whole["units"])
