@@ -12,6 +12,7 @@ import pytest
 from fsrs_opt.reviews.history import Histories
 from tests.logs import DAY_MS
 
+FIRST_CARD = 1_500_000_000_000
 START = 1_500_033_600_000  # a noon UTC in 2017
 
 
@@ -43,6 +44,7 @@ def write(
         col.decks.update_config(config)
     note_type = col.models.by_name("Basic")
     rows: list[tuple[int, int, int, int]] = []
+    n_cards = 0  # Anki's own ids are the time of the day, and cards are dealt by their ids
     for deck in decks:
         deck_id = col.decks.id(deck.name)
         col.decks.set_config_id_for_deck_dict(col.decks.get(deck_id), config_of[deck.preset])
@@ -52,7 +54,9 @@ def write(
                 note["Front"] = f"{deck.name} {k}"
             col.add_notes([collection.AddNoteRequest(note, deck_id) for note in notes])
             for k, note in enumerate(notes):
-                rows += _rows(deck.reviews, k, note.card_ids()[0])
+                n_cards += 1
+                rows += _rows(deck.reviews, k, FIRST_CARD + n_cards)
+                col.db.execute("update cards set id = ? where nid = ?", FIRST_CARD + n_cards, note.id)
     col.db.executemany(
         "insert into revlog values (?, ?, -1, ?, 1, 1, 2500, 5000, ?)", _with_times_of_their_own(rows)
     )
