@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from fsrs_opt.apply.carry_out import carry_out
     from fsrs_opt.apply.plan import plan_apply
     from fsrs_opt.apply.undo import undo
+    from fsrs_opt.commands.advise import advise
     from fsrs_opt.commands.all_presets import optimize_presets
     from fsrs_opt.commands.evaluate import evaluate
     from fsrs_opt.commands.export import export
@@ -39,6 +40,7 @@ __all__ = [
     "SourceError",
     "UsageError",
     "__version__",
+    "advise",
     "carry_out",
     "evaluate",
     "export",
@@ -63,6 +65,7 @@ _HOME = {
     "NothingToTrainError": "errors",
     "SourceError": "errors",
     "UsageError": "errors",
+    "advise": "commands.advise",
     "carry_out": "apply.carry_out",
     "evaluate": "commands.evaluate",
     "export": "commands.export",

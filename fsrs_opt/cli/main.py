@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import click
 
 from fsrs_opt import __version__
+from fsrs_opt.cli.advise import advise
 from fsrs_opt.cli.apply import apply
 from fsrs_opt.cli.errors import exit_code_of
 from fsrs_opt.cli.evaluate import evaluate
@@ -37,6 +38,7 @@ def fsrs_opt(context: click.Context, version: bool, verbose: bool) -> None:
       fsrs-opt optimize collection.colpkg
       fsrs-opt evaluate collection.colpkg
       fsrs-opt report collection.colpkg -o report.html
+      fsrs-opt advise collection.colpkg
       fsrs-opt inspect collection.colpkg
       fsrs-opt export collection.colpkg -o reviews.csv
       fsrs-opt apply collection.anki2 --optimize
@@ -55,6 +57,7 @@ def fsrs_opt(context: click.Context, version: bool, verbose: bool) -> None:
 fsrs_opt.add_command(optimize)
 fsrs_opt.add_command(evaluate)
 fsrs_opt.add_command(report)
+fsrs_opt.add_command(advise)
 fsrs_opt.add_command(inspect)
 fsrs_opt.add_command(export)
 fsrs_opt.add_command(apply)
