@@ -141,7 +141,7 @@ void fisher_block(const Block &block, const Constants &c, void *workspace, doubl
     Kahan total;
     for (int l = 0; l < block.n_levels; ++l) {
         const Level &level = block.levels[l];
-        for_each_strip(level.begin, level.begin + level.inner, [&](auto registers, int slot) FSRS_INLINE_BODY {
+        for_each_strip(level.begin, level.inner_end, [&](auto registers, int slot) FSRS_INLINE_BODY {
             constexpr int N = registers.n;
             store(children.aa + slot, all<N>(0.0f));
             store(children.ab + slot, all<N>(0.0f));
@@ -154,7 +154,7 @@ void fisher_block(const Block &block, const Constants &c, void *workspace, doubl
             total.add(ls.value);
             children.add(c, block.parent + slot, r, x, ls);
         });
-        for_each_strip(after_inner(level), level.begin + level.scored, [&](auto registers, int slot) FSRS_INLINE_BODY {
+        for_each_strip(after_inner(level), level.scored_end, [&](auto registers, int slot) FSRS_INLINE_BODY {
             constexpr int N = registers.n;
             const Review<N> r = review<N>(block, slot);
             const Trace<N> x = states.recall_nodes(block, c, r, slot);
@@ -187,17 +187,19 @@ void fisher_block(const Block &block, const Constants &c, void *workspace, doubl
     };
 
     // The tangents of a level and of the one before it, register by register.
-    int width = 1;
-    for (int l = 1; l < block.n_levels; ++l) width = block.levels[l].inner > width ? block.levels[l].inner : width;
-    width = (width + kVector - 1) / kVector * kVector;
+    int width = kVector;
+    for (int l = 1; l < block.n_levels; ++l) {
+        const int registers = after_inner(block.levels[l]) - block.levels[l].begin;
+        width = registers > width ? registers : width;
+    }
     float *before = memory.take(size_t(kTangentRows * width)), *after = memory.take(size_t(kTangentRows * width));
     Tangent t = first_tangent(c, block.first_rating);
     store_tangent(before, t);
     add_row(t, 0);
-    for (int l = 1; l < block.n_levels && block.levels[l].inner > 0; ++l) {
+    for (int l = 1; l < block.n_levels && block.levels[l].inner_end > block.levels[l].begin; ++l) {
         const Level &level = block.levels[l];
         float *to = after;
-        for (int slot = level.begin; slot < level.begin + level.inner; slot += kVector, to += kTangentRows * kVector) {
+        for (int slot = level.begin; slot < level.inner_end; slot += kVector, to += kTangentRows * kVector) {
             gather_tangent(before, block.parent + slot, block.levels[l - 1].begin, t);
             const Trace<1> x = load_trace(traces + size_t(slot) * kTraceRows);
             advance_tangent(c, partials(c, review<1>(block, slot), x), x.recall, t);

@@ -69,7 +69,7 @@ FSRS_INLINE void for_each_strip(int begin, int end, Body body) {
 }
 
 // The first slot behind the registers with inner nodes. What is scored there has no part in later states.
-FSRS_INLINE int after_inner(const Level &level) { return level.begin + (level.inner + kVector - 1) / kVector * kVector; }
+FSRS_INLINE int after_inner(const Level &level) { return (level.inner_end + kVector - 1) / kVector * kVector; }
 
 // Stability and difficulty after each node, not yet clamped, by slot.
 struct States {
@@ -106,11 +106,11 @@ void loss_block(const Block &block, const Constants &c, void *workspace, double 
     Kahan total;
     for (int l = 1; l < block.n_levels; ++l) {
         const Level &level = block.levels[l];
-        for_each_strip(level.begin, level.begin + level.inner, [&](auto registers, int slot) FSRS_INLINE_BODY {
+        for_each_strip(level.begin, level.inner_end, [&](auto registers, int slot) FSRS_INLINE_BODY {
             const auto r = review<registers.n>(block, slot);
             total.add(loss(c, r, states.advance_nodes(block, c, r, slot)).value);
         });
-        for_each_strip(after_inner(level), level.begin + level.scored, [&](auto registers, int slot) FSRS_INLINE_BODY {
+        for_each_strip(after_inner(level), level.scored_end, [&](auto registers, int slot) FSRS_INLINE_BODY {
             const auto r = review<registers.n>(block, slot);
             total.add(loss(c, r, states.recall_nodes(block, c, r, slot)).value);
         });
@@ -159,14 +159,14 @@ void gradient_block(const Block &block, const Constants &c, void *workspace, dou
 
     for (int l = 0; l < block.n_levels; ++l) {
         const Level &level = block.levels[l];
-        for_each_strip(level.begin, level.begin + level.inner, [&](auto registers, int slot) FSRS_INLINE_BODY {
+        for_each_strip(level.begin, level.inner_end, [&](auto registers, int slot) FSRS_INLINE_BODY {
             constexpr int N = registers.n;
             store(to_stability + slot, all<N>(0.0f));
             store(to_difficulty + slot, all<N>(0.0f));
             if (l == 0) return;
             store_trace(traces + size_t(slot) * kTraceRows, states.advance_nodes(block, c, review<N>(block, slot), slot));
         });
-        for_each_strip(after_inner(level), level.begin + level.scored, [&](auto registers, int slot) FSRS_INLINE_BODY {
+        for_each_strip(after_inner(level), level.scored_end, [&](auto registers, int slot) FSRS_INLINE_BODY {
             constexpr int N = registers.n;
             const Review<N> r = review<N>(block, slot);
             const Trace<N> x = states.recall_nodes(block, c, r, slot);
@@ -183,7 +183,7 @@ void gradient_block(const Block &block, const Constants &c, void *workspace, dou
     }
     for (int l = block.n_levels - 1; l > 0; --l) {
         const Level &level = block.levels[l];
-        for (int slot = level.begin; slot < level.begin + level.inner; slot += kVector) {
+        for (int slot = level.begin; slot < level.inner_end; slot += kVector) {
             const Review<1> r = review<1>(block, slot);
             const Trace<1> x = load_trace(traces + size_t(slot) * kTraceRows);
             const Loss<1> ls = loss(c, r, x);
@@ -230,9 +230,11 @@ void forward_block(const Block &block, const Constants &c, void *workspace, cons
     forgotten[0] = __builtin_nanf("");
     for (int l = 1; l < block.n_levels; ++l) {
         const Level &level = block.levels[l];
-        for_each_strip(level.begin, level.begin + level.all, [&](auto registers, int slot) FSRS_INLINE_BODY {
+        auto body = [&](auto registers, int slot) FSRS_INLINE_BODY {
             store(forgotten + slot, states.advance_nodes(block, c, review<registers.n>(block, slot), slot).forgotten);
-        });
+        };
+        for_each_strip(level.begin, level.scored_end, body);
+        for_each_strip(level.rest, level.end, body);
     }
     for (int slot = 0; slot < block.n_slots; slot += kVector) {
         store(states.stability + slot, clamp(load<1>(states.stability + slot), kSMin, kSMax));

@@ -30,10 +30,11 @@ struct Constants {
 
 Constants constants(const double *w);
 
-// Nodes of a block after the same number of reviews: slots begin .. begin + all. First those that a later scored review
-// needs the state of, then the other scored ones, then the rest, which only predictions need.
+// Nodes of a block after the same number of reviews, in slots begin .. end. First, up to inner_end, those that a later
+// scored review needs the state of; up to scored_end the other scored ones; from `rest` on, which begins a register, the
+// others, which only predictions need.
 struct Level {
-    int32_t begin, inner, scored, all;
+    int32_t begin, inner_end, scored_end, rest, end;
 };
 
 struct Card {

@@ -44,7 +44,7 @@ void validate(const Histories &h) {
     if (bad_weight) throw std::invalid_argument("weights must be finite and not negative");
 }
 
-size_t padded(size_t n) { return (n + kPadding - 1) / kPadding * kPadding; }
+int32_t padded(int32_t n) { return (n + kPadding - 1) / kPadding * kPadding; }
 
 // The trie of a run of cards, node by node in the order in which the cards bring them: a parent before its children.
 struct Trie {
@@ -64,7 +64,7 @@ struct Trie {
         const int32_t *delta_t = h.delta_t + card.start;
         const double *weight = h.weight + card.start;
         if (nodes.empty()) {  // the first review: its days and weight do not count
-            nodes.push_back({0.0, 0, 0, 0, rating[0], false});
+            nodes.push_back({0.0, 0, 0, 0, rating[0], true});
             path.assign(1, 0);
         } else {
             card.shared = 1;
@@ -85,23 +85,26 @@ struct Trie {
         }
     }
 
-    // The levels, with where each begins; marks the inner nodes.
+    // The levels, one behind the other; marks the inner nodes.
     std::vector<Level> levels() {
-        std::vector<Level> levels;
+        struct Count {
+            int32_t inner, scored, rest;
+        };
+        std::vector<Count> counts;
         for (size_t id = nodes.size(); id-- > 0;) {
             const Node &node = nodes[id];
-            const bool scored = node.weight > 0;
-            if (id > 0) nodes[size_t(node.parent)].inner |= node.inner | scored;
-            if (levels.size() <= size_t(node.level)) levels.resize(size_t(node.level) + 1, Level{0, 0, 0, 0});
-            Level &level = levels[size_t(node.level)];
-            level.inner += node.inner;
-            level.scored += node.inner | scored;
-            level.all += 1;
+            const bool needed = node.inner | (node.weight > 0);
+            nodes[size_t(node.parent)].inner |= needed;
+            if (counts.size() <= size_t(node.level)) counts.resize(size_t(node.level) + 1);
+            Count &count = counts[size_t(node.level)];
+            ++(node.inner ? count.inner : needed ? count.scored : count.rest);
         }
+        std::vector<Level> levels;
         int32_t begin = 0;
-        for (Level &level : levels) {
-            level.begin = begin;
-            begin += int32_t(padded(size_t(level.all)));
+        for (const Count &count : counts) {
+            const int32_t inner_end = begin + count.inner, scored_end = inner_end + count.scored, rest = padded(scored_end);
+            levels.push_back({begin, inner_end, scored_end, rest, rest + count.rest});
+            begin = padded(rest + count.rest);
         }
         return levels;
     }
@@ -110,28 +113,30 @@ struct Trie {
 // Fills in what the block says of the trie's nodes, level by level; returns the memory that it points to.
 AlignedBytes lay_out(Trie &trie, Block &block) {
     const std::vector<Level> levels = trie.levels();
-    const size_t slots = size_t(levels.back().begin) + padded(size_t(levels.back().all)), nodes = trie.nodes.size();
+    const size_t slots = size_t(padded(levels.back().end)), nodes = trie.nodes.size();
     AlignedBytes memory = allocate_aligned(slots * 16 + nodes * 4 + levels.size() * sizeof(Level));
     float *delta_t = static_cast<float *>(memory.get()), *rating = delta_t + slots, *weight = rating + slots;
     int32_t *parent = reinterpret_cast<int32_t *>(weight + slots), *slot = parent + slots;
     Level *levels_ = reinterpret_cast<Level *>(slot + nodes);
 
-    std::vector<int32_t> next(3 * levels.size());  // per level: the next slot for inner, other scored and other nodes
+    struct Next {
+        int32_t inner, scored, rest;
+    };
+    std::vector<Next> next(levels.size());
+    auto pad = [&](int32_t from, int32_t after) {  // an unscored Good on the same day
+        for (int32_t s = from; s < padded(from); ++s) delta_t[s] = weight[s] = 0.0f, rating[s] = 3.0f, parent[s] = after;
+    };
     for (size_t l = 0; l < levels.size(); ++l) {
-        const Level &level = levels[l];
-        levels_[l] = level;
-        next[3 * l] = level.begin;
-        next[3 * l + 1] = level.begin + level.inner;
-        next[3 * l + 2] = level.begin + level.scored;
-        for (size_t s = size_t(level.begin + level.all); s < padded(size_t(level.begin + level.all)); ++s) {
-            delta_t[s] = weight[s] = 0.0f;  // padding: an unscored Good on the same day
-            rating[s] = 3.0f;
-            parent[s] = 0;
-        }
+        const Level &level = levels_[l] = levels[l];
+        next[l] = {level.begin, level.inner_end, level.rest};
+        const int32_t before = l ? levels[l - 1].begin : 0;
+        pad(level.scored_end, before);
+        pad(level.end, before);
     }
     for (size_t id = 0; id < nodes; ++id) {
         const Trie::Node &node = trie.nodes[id];
-        const int32_t s = next[size_t(3 * node.level + (node.inner ? 0 : node.weight > 0 ? 1 : 2))]++;
+        Next &to = next[size_t(node.level)];
+        const int32_t s = (node.inner ? to.inner : node.weight > 0 ? to.scored : to.rest)++;
         slot[id] = s;
         delta_t[s] = float(node.delta_t);
         rating[s] = float(node.rating);
@@ -179,8 +184,10 @@ Pack::Pack(const Histories &h) : reviews_(h.n_reviews) {
         nodes_ += trie.nodes.size();
         slots_ += size_t(block.n_slots);
         largest_.slots = std::max(largest_.slots, size_t(block.n_slots));
-        for (int32_t l = 0; l < block.n_levels; ++l)
-            largest_.inner_width = std::max(largest_.inner_width, padded(size_t(block.levels[l].inner)));
+        for (int32_t l = 0; l < block.n_levels; ++l) {
+            const Level &level = block.levels[l];
+            largest_.inner_width = std::max(largest_.inner_width, size_t(padded(level.inner_end - level.begin)));
+        }
         trie.nodes.clear();
     };
     size_t first = 0, deepest = 0;
