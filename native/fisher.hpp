@@ -105,7 +105,8 @@ struct Children {
     Kahan bb, b_residual;
 
     template <int N>
-    FSRS_INLINE void add(const Constants &c, const int32_t *parent, const Review<N> &r, const Trace<N> &x, const Loss<N> &ls) {
+    FSRS_INLINE Lanes<N> add(const Constants &c, const int32_t *parent, const Review<N> &r, const Trace<N> &x) {  // the loss
+        const Loss<N> ls = loss(c, r, x);
         Lanes<N> forgotten_S, forgotten_w20;
         curve_partials(c, x, clamp(x.stability, kSMin, kSMax), forgotten_S, forgotten_w20);
         // root of weight / (R (1 - R)), and the residual d loss / dR over it
@@ -117,6 +118,7 @@ struct Children {
         scatter_add(residual, parent, a * residual_);
         bb.add(b * b);
         b_residual.add(b * residual_);
+        return ls.value;
     }
 };
 
@@ -135,34 +137,26 @@ FSRS_INLINE void gather_tangent(const float *level, const int32_t *parent, int b
 void fisher_block(const Block &block, const Constants &c, void *workspace, double *sums) {
     Memory memory{static_cast<float *>(workspace)};
     const States states(block, c, memory);
-    const size_t slots = size_t(block.n_slots);
+    const size_t slots = size_t(block.leaves.begin);
     float *traces = memory.take(slots * kTraceRows);
     Children children{memory.take(slots), memory.take(slots), memory.take(slots), {}, {}};
     Kahan total;
-    for (int l = 0; l < block.n_levels; ++l) {
-        const Level &level = block.levels[l];
-        for_each_strip(level.begin, level.inner_end, [&](auto registers, int slot) FSRS_INLINE_BODY {
-            constexpr int N = registers.n;
-            store(children.aa + slot, all<N>(0.0f));
-            store(children.ab + slot, all<N>(0.0f));
-            store(children.residual + slot, all<N>(0.0f));
-            if (l == 0) return;
-            const Review<N> r = review<N>(block, slot);
-            const Trace<N> x = states.advance_nodes(block, c, r, slot);
-            store_trace(traces + size_t(slot) * kTraceRows, x);
-            const Loss<N> ls = loss(c, r, x);
-            total.add(ls.value);
-            children.add(c, block.parent + slot, r, x, ls);
-        });
-        for_each_strip(after_inner(level), level.scored_end, [&](auto registers, int slot) FSRS_INLINE_BODY {
-            constexpr int N = registers.n;
-            const Review<N> r = review<N>(block, slot);
-            const Trace<N> x = states.recall_nodes(block, c, r, slot);
-            const Loss<N> ls = loss(c, r, x);
-            total.add(ls.value);
-            children.add(c, block.parent + slot, r, x, ls);
-        });
+    for (int slot = 0; slot < block.leaves.begin; slot += kVector) {
+        store(children.aa + slot, all<1>(0.0f));
+        store(children.ab + slot, all<1>(0.0f));
+        store(children.residual + slot, all<1>(0.0f));
     }
+    for (int l = 1; l < block.n_inner; ++l)
+        for_each_strip(block.inner[l], [&](auto registers, int slot) FSRS_INLINE_BODY {
+            const auto r = review<registers.n>(block, slot);
+            const auto x = states.advance_nodes(block, c, r, slot);
+            store_trace(traces + size_t(slot) * kTraceRows, x);
+            total.add(children.add(c, block.parent + slot, r, x));
+        });
+    for_each_strip(block.leaves, [&](auto registers, int slot) FSRS_INLINE_BODY {
+        const auto r = review<registers.n>(block, slot);
+        total.add(children.add(c, block.parent + slot, r, states.recall_nodes(block, c, r, slot)));
+    });
 
     Products &products = *reinterpret_cast<Products *>(memory.take(sizeof(Products) / 4));
     Rows &rows = *reinterpret_cast<Rows *>(memory.take(sizeof(Rows) / 4));
@@ -188,19 +182,20 @@ void fisher_block(const Block &block, const Constants &c, void *workspace, doubl
 
     // The tangents of a level and of the one before it, register by register.
     int width = kVector;
-    for (int l = 1; l < block.n_levels; ++l) {
-        const int registers = after_inner(block.levels[l]) - block.levels[l].begin;
-        width = registers > width ? registers : width;
+    for (int l = 1; l < block.n_inner; ++l) {
+        const int nodes = block.inner[l].end - block.inner[l].begin;
+        width = nodes > width ? nodes : width;
     }
-    float *before = memory.take(size_t(kTangentRows * width)), *after = memory.take(size_t(kTangentRows * width));
+    const size_t room = size_t(kTangentRows) * size_t(width + kVector);
+    float *before = memory.take(room), *after = memory.take(room);
     Tangent t = first_tangent(c, block.first_rating);
     store_tangent(before, t);
     add_row(t, 0);
-    for (int l = 1; l < block.n_levels && block.levels[l].inner_end > block.levels[l].begin; ++l) {
-        const Level &level = block.levels[l];
+    for (int l = 1; l < block.n_inner; ++l) {
+        const Level &level = block.inner[l];
         float *to = after;
-        for (int slot = level.begin; slot < level.inner_end; slot += kVector, to += kTangentRows * kVector) {
-            gather_tangent(before, block.parent + slot, block.levels[l - 1].begin, t);
+        for (int slot = level.begin; slot < level.end; slot += kVector, to += kTangentRows * kVector) {
+            gather_tangent(before, block.parent + slot, block.inner[l - 1].begin, t);
             const Trace<1> x = load_trace(traces + size_t(slot) * kTraceRows);
             advance_tangent(c, partials(c, review<1>(block, slot), x), x.recall, t);
             const Lanes<1> S = load<1>(states.stability + slot), D = load<1>(states.difficulty + slot);
@@ -236,10 +231,12 @@ void fisher_block(const Block &block, const Constants &c, void *workspace, doubl
     fisher[fsrs::kFisher - 1] += children.bb.value() - w20_w20.value();
 }
 
-// Enough for every pass: that of the Fisher matrix takes most.
+// Enough for every pass.
 size_t workspace_bytes(const fsrs::Largest &largest) {
-    const size_t fisher = (5 + kTraceRows) * largest.slots + 2 * kTangentRows * largest.inner_width;
-    return sizeof(float) * fisher + sizeof(Rows) + sizeof(Products) + 16 * 64;
+    const size_t forward = 3 * largest.slots + largest.levels;
+    const size_t fisher = 2 * largest.slots + (3 + kTraceRows) * largest.inner_slots + 2 * kTangentRows * (largest.width + kVector);
+    const size_t floats = forward > fisher ? forward : fisher;
+    return sizeof(float) * floats + sizeof(Rows) + sizeof(Products) + 16 * 64;
 }
 
 }  // namespace

@@ -60,16 +60,13 @@ struct Registers {  // a number of registers that the compiler knows
     static constexpr int n = N;
 };
 
-// body(Registers<N>, slot) for the registers from slot `begin` on that hold the slots before `end`.
+// body(Registers<N>, slot) for all registers of the level.
 template <class Body>
-FSRS_INLINE void for_each_strip(int begin, int end, Body body) {
-    int slot = begin;
-    for (; slot + kStrip - kVector < end; slot += kStrip) body(Registers<kUnroll>{}, slot);
-    for (; slot < end; slot += kVector) body(Registers<1>{}, slot);
+FSRS_INLINE void for_each_strip(const Level &level, Body body) {
+    int slot = level.begin;
+    for (; slot + kStrip - kVector < level.end; slot += kStrip) body(Registers<kUnroll>{}, slot);
+    for (; slot < level.end; slot += kVector) body(Registers<1>{}, slot);
 }
-
-// The first slot behind the registers with inner nodes. What is scored there has no part in later states.
-FSRS_INLINE int after_inner(const Level &level) { return (level.inner_end + kVector - 1) / kVector * kVector; }
 
 // Stability and difficulty after each node, not yet clamped, by slot.
 struct States {
@@ -104,17 +101,15 @@ void loss_block(const Block &block, const Constants &c, void *workspace, double 
     Memory memory{static_cast<float *>(workspace)};
     const States states(block, c, memory);
     Kahan total;
-    for (int l = 1; l < block.n_levels; ++l) {
-        const Level &level = block.levels[l];
-        for_each_strip(level.begin, level.inner_end, [&](auto registers, int slot) FSRS_INLINE_BODY {
+    for (int l = 1; l < block.n_inner; ++l)
+        for_each_strip(block.inner[l], [&](auto registers, int slot) FSRS_INLINE_BODY {
             const auto r = review<registers.n>(block, slot);
             total.add(loss(c, r, states.advance_nodes(block, c, r, slot)).value);
         });
-        for_each_strip(after_inner(level), level.scored_end, [&](auto registers, int slot) FSRS_INLINE_BODY {
-            const auto r = review<registers.n>(block, slot);
-            total.add(loss(c, r, states.recall_nodes(block, c, r, slot)).value);
-        });
-    }
+    for_each_strip(block.leaves, [&](auto registers, int slot) FSRS_INLINE_BODY {
+        const auto r = review<registers.n>(block, slot);
+        total.add(loss(c, r, states.recall_nodes(block, c, r, slot)).value);
+    });
     sums[0] = total.value();
 }
 
@@ -144,7 +139,7 @@ void chain(const double *a, const Constants &c, int rating, double *gradient) {
 void gradient_block(const Block &block, const Constants &c, void *workspace, double *sums) {
     Memory memory{static_cast<float *>(workspace)};
     const States states(block, c, memory);
-    const size_t slots = size_t(block.n_slots);
+    const size_t slots = size_t(block.leaves.begin);
     float *to_stability = memory.take(slots), *to_difficulty = memory.take(slots);  // before the clamps of the states
     float *traces = memory.take(slots * kTraceRows);
     Kahan total;
@@ -157,33 +152,31 @@ void gradient_block(const Block &block, const Constants &c, void *workspace, dou
         unflushed = 0;
     };
 
-    for (int l = 0; l < block.n_levels; ++l) {
-        const Level &level = block.levels[l];
-        for_each_strip(level.begin, level.inner_end, [&](auto registers, int slot) FSRS_INLINE_BODY {
-            constexpr int N = registers.n;
-            store(to_stability + slot, all<N>(0.0f));
-            store(to_difficulty + slot, all<N>(0.0f));
-            if (l == 0) return;
-            store_trace(traces + size_t(slot) * kTraceRows, states.advance_nodes(block, c, review<N>(block, slot), slot));
-        });
-        for_each_strip(after_inner(level), level.scored_end, [&](auto registers, int slot) FSRS_INLINE_BODY {
-            constexpr int N = registers.n;
-            const Review<N> r = review<N>(block, slot);
-            const Trace<N> x = states.recall_nodes(block, c, r, slot);
-            const Loss<N> ls = loss(c, r, x);
-            total.add(ls.value);
-            const Lanes<N> S = clamp(x.stability, kSMin, kSMax);
-            Lanes<N> forgotten_S, forgotten_w20;
-            curve_partials(c, x, S, forgotten_S, forgotten_w20);
-            scatter_add(to_stability, block.parent + slot, keep(S == x.stability, ls.slope * forgotten_S));
-            const Lanes<N> w20 = ls.slope * forgotten_w20;
-            FSRS_EACH a.w20.v[0] += w20.v[i];
-            if ((unflushed += N) >= kFlush) flush();
-        });
+    for (int slot = 0; slot < block.leaves.begin; slot += kVector) {
+        store(to_stability + slot, all<1>(0.0f));
+        store(to_difficulty + slot, all<1>(0.0f));
     }
-    for (int l = block.n_levels - 1; l > 0; --l) {
-        const Level &level = block.levels[l];
-        for (int slot = level.begin; slot < level.inner_end; slot += kVector) {
+    for (int l = 1; l < block.n_inner; ++l)
+        for_each_strip(block.inner[l], [&](auto registers, int slot) FSRS_INLINE_BODY {
+            const auto r = review<registers.n>(block, slot);
+            store_trace(traces + size_t(slot) * kTraceRows, states.advance_nodes(block, c, r, slot));
+        });
+    for_each_strip(block.leaves, [&](auto registers, int slot) FSRS_INLINE_BODY {
+        constexpr int N = registers.n;
+        const Review<N> r = review<N>(block, slot);
+        const Trace<N> x = states.recall_nodes(block, c, r, slot);
+        const Loss<N> ls = loss(c, r, x);
+        total.add(ls.value);
+        const Lanes<N> S = clamp(x.stability, kSMin, kSMax);
+        Lanes<N> forgotten_S, forgotten_w20;
+        curve_partials(c, x, S, forgotten_S, forgotten_w20);
+        scatter_add(to_stability, block.parent + slot, keep(S == x.stability, ls.slope * forgotten_S));
+        const Lanes<N> w20 = ls.slope * forgotten_w20;
+        FSRS_EACH a.w20.v[0] += w20.v[i];
+        if ((unflushed += N) >= kFlush) flush();
+    });
+    for (int l = block.n_inner - 1; l > 0; --l)
+        for (int slot = block.inner[l].begin; slot < block.inner[l].end; slot += kVector) {
             const Review<1> r = review<1>(block, slot);
             const Trace<1> x = load_trace(traces + size_t(slot) * kTraceRows);
             const Loss<1> ls = loss(c, r, x);
@@ -211,9 +204,8 @@ void gradient_block(const Block &block, const Constants &c, void *workspace, dou
             const Lanes<1> next_D = fma(to_S, p.D, to_D * p.difficulty_D);
             scatter_add(to_stability, block.parent + slot, keep(p.stability_inside, next_S));
             scatter_add(to_difficulty, block.parent + slot, keep(p.difficulty_inside, next_D));
-            if (++unflushed == kFlush) flush();
+            if (++unflushed >= kFlush) flush();
         }
-    }
     flush();
     adjoints[0] = to_stability[0];
     adjoints[1] = to_difficulty[0];
@@ -228,19 +220,17 @@ void forward_block(const Block &block, const Constants &c, void *workspace, cons
     const States states(block, c, memory);
     float *forgotten = memory.take(size_t(block.n_slots));
     forgotten[0] = __builtin_nanf("");
-    for (int l = 1; l < block.n_levels; ++l) {
-        const Level &level = block.levels[l];
-        auto body = [&](auto registers, int slot) FSRS_INLINE_BODY {
-            store(forgotten + slot, states.advance_nodes(block, c, review<registers.n>(block, slot), slot).forgotten);
-        };
-        for_each_strip(level.begin, level.scored_end, body);
-        for_each_strip(level.rest, level.end, body);
-    }
+    auto body = [&](auto registers, int slot) FSRS_INLINE_BODY {
+        store(forgotten + slot, states.advance_nodes(block, c, review<registers.n>(block, slot), slot).forgotten);
+    };
+    for (int l = 1; l < block.n_inner; ++l) for_each_strip(block.inner[l], body);
+    for_each_strip(block.leaves, body);
+    for (int l = 0; l < block.n_rest; ++l) for_each_strip(block.rest[l], body);
     for (int slot = 0; slot < block.n_slots; slot += kVector) {
         store(states.stability + slot, clamp(load<1>(states.stability + slot), kSMin, kSMax));
         store(states.difficulty + slot, clamp(load<1>(states.difficulty + slot), kDMin, kDMax));
     }
-    int32_t *path = reinterpret_cast<int32_t *>(memory.take(size_t(block.n_levels)));  // the slots of a card's nodes
+    int32_t *path = reinterpret_cast<int32_t *>(memory.next);  // the slots of a card's nodes
     const int32_t *next = block.slot;
     for (int64_t n = 0; n < block.n_cards; ++n) {
         const fsrs::Card &card = block.cards[n];

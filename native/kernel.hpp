@@ -30,11 +30,8 @@ struct Constants {
 
 Constants constants(const double *w);
 
-// Nodes of a block after the same number of reviews, in slots begin .. end. First, up to inner_end, those that a later
-// scored review needs the state of; up to scored_end the other scored ones; from `rest` on, which begins a register, the
-// others, which only predictions need.
-struct Level {
-    int32_t begin, inner_end, scored_end, rest, end;
+struct Level {  // nodes after the same number of reviews, by slot; a level begins a register
+    int32_t begin, end;
 };
 
 struct Card {
@@ -45,19 +42,22 @@ struct Card {
 // Consecutive cards of the sorted order, with the same first rating, and the trie of their histories. A node is a review
 // with all before it; slot 0 is the first review, whose days and weight do not count. The sums of a block are its own.
 struct Block {
-    const float *delta_t, *rating, *weight;  // [slots]: weight is the sum over the reviews that fall on the node
-    const int32_t *parent;                   // [slots]: the slot of the review before
+    const float *delta_t, *rating, *weight;  // [n_slots]; weight is the sum over the reviews that fall on the node
+    const int32_t *parent;                   // [n_slots]: the slot of the review before
     const int32_t *slot;                     // [nodes], in the order in which the cards bring them
-    const Level *levels;                     // [n_levels]; the first review is level 0
     const Card *cards;                       // [n_cards]
-    int32_t n_levels, n_slots;
+    // Inner nodes, whose state a later scored review needs, level by level, the first review being the first; then the
+    // other scored ones, whose parents are inner; then the rest, level by level, that only predictions need.
+    const Level *inner, *rest;
+    Level leaves;
+    int32_t n_inner, n_rest, n_slots;  // numbers of levels, and of slots
     int64_t n_cards;
-    int first_rating;                        // 1..4
+    int first_rating;                  // 1..4
 };
 
 // The largest of any block: what a workspace must have room for.
 struct Largest {
-    size_t slots = 0, inner_width = 0;  // inner_width: inner nodes of a level
+    size_t slots = 0, inner_slots = 0, width = 0, levels = 0;  // width: slots of a level of inner nodes
 };
 
 struct Output {  // one value per review, in the order of the input

@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 // A block's traces fit into the second cache; there are enough blocks to share out a small log.
-constexpr size_t kBlockNodes = 65536;
+constexpr size_t kBlockNodes = 8192;
 constexpr size_t kAhead = 6;  // cards
 constexpr size_t kMeanWidth = 32;  // more nodes where that leaves too few a level to fill registers
 
@@ -85,58 +85,61 @@ struct Trie {
         }
     }
 
-    // The levels, one behind the other; marks the inner nodes.
-    std::vector<Level> levels() {
-        struct Count {
-            int32_t inner, scored, rest;
-        };
-        std::vector<Count> counts;
+    // Marks the inner nodes; counts of inner and other unscored nodes by level, and of the scored leaves.
+    void count(std::vector<int32_t> &inner, int32_t &leaves, std::vector<int32_t> &rest) {
+        size_t levels = 0;
+        for (const Node &node : nodes) levels = std::max(levels, size_t(node.level) + 1);
+        inner.assign(levels, 0);
+        rest.assign(levels, 0);
+        leaves = 0;
         for (size_t id = nodes.size(); id-- > 0;) {
             const Node &node = nodes[id];
-            const bool needed = node.inner | (node.weight > 0);
-            nodes[size_t(node.parent)].inner |= needed;
-            if (counts.size() <= size_t(node.level)) counts.resize(size_t(node.level) + 1);
-            Count &count = counts[size_t(node.level)];
-            ++(node.inner ? count.inner : needed ? count.scored : count.rest);
+            const bool scored = node.weight > 0;
+            nodes[size_t(node.parent)].inner |= node.inner | scored;
+            ++(node.inner ? inner[size_t(node.level)] : scored ? leaves : rest[size_t(node.level)]);
         }
-        std::vector<Level> levels;
-        int32_t begin = 0;
-        for (const Count &count : counts) {
-            const int32_t inner_end = begin + count.inner, scored_end = inner_end + count.scored, rest = padded(scored_end);
-            levels.push_back({begin, inner_end, scored_end, rest, rest + count.rest});
-            begin = padded(rest + count.rest);
-        }
-        return levels;
     }
 };
 
-// Fills in what the block says of the trie's nodes, level by level; returns the memory that it points to.
+// The trie as the kernels want it; returns the memory that the block points to.
 AlignedBytes lay_out(Trie &trie, Block &block) {
-    const std::vector<Level> levels = trie.levels();
-    const size_t slots = size_t(padded(levels.back().end)), nodes = trie.nodes.size();
-    AlignedBytes memory = allocate_aligned(slots * 16 + nodes * 4 + levels.size() * sizeof(Level));
-    float *delta_t = static_cast<float *>(memory.get()), *rating = delta_t + slots, *weight = rating + slots;
-    int32_t *parent = reinterpret_cast<int32_t *>(weight + slots), *slot = parent + slots;
-    Level *levels_ = reinterpret_cast<Level *>(slot + nodes);
+    std::vector<int32_t> inner, rest;  // counts, then the next slots
+    int32_t leaves;
+    trie.count(inner, leaves, rest);
+    int32_t slots = 0;
+    auto place = [&slots](int32_t &nodes) {
+        const Level level{slots, slots + nodes};
+        slots = padded(level.end);
+        nodes = level.begin;
+        return level;
+    };
+    std::vector<Level> levels;
+    for (int32_t &nodes : inner)
+        if (nodes) levels.push_back(place(nodes));
+    block.n_inner = int32_t(levels.size());
+    block.leaves = place(leaves);
+    for (int32_t &nodes : rest)
+        if (nodes) levels.push_back(place(nodes));
+    block.n_rest = int32_t(levels.size()) - block.n_inner;
+    block.n_slots = slots;
 
-    struct Next {
-        int32_t inner, scored, rest;
+    const size_t n = size_t(slots), nodes = trie.nodes.size();
+    AlignedBytes memory = allocate_aligned(n * 16 + nodes * 4 + levels.size() * sizeof(Level));
+    float *delta_t = static_cast<float *>(memory.get()), *rating = delta_t + n, *weight = rating + n;
+    int32_t *parent = reinterpret_cast<int32_t *>(weight + n), *slot = parent + n;
+    Level *levels_ = reinterpret_cast<Level *>(slot + nodes);
+    std::copy(levels.begin(), levels.end(), levels_);
+    auto pad = [&](const Level &level, int32_t before) {  // an unscored Good on the same day, of a parent in the level before
+        for (int32_t s = level.end; s < padded(level.end); ++s)
+            delta_t[s] = weight[s] = 0.0f, rating[s] = 3.0f, parent[s] = before;
     };
-    std::vector<Next> next(levels.size());
-    auto pad = [&](int32_t from, int32_t after) {  // an unscored Good on the same day
-        for (int32_t s = from; s < padded(from); ++s) delta_t[s] = weight[s] = 0.0f, rating[s] = 3.0f, parent[s] = after;
-    };
-    for (size_t l = 0; l < levels.size(); ++l) {
-        const Level &level = levels_[l] = levels[l];
-        next[l] = {level.begin, level.inner_end, level.rest};
-        const int32_t before = l ? levels[l - 1].begin : 0;
-        pad(level.scored_end, before);
-        pad(level.end, before);
-    }
+    for (size_t l = 0; l < levels.size(); ++l) pad(levels[l], l ? levels[l - 1].begin : 0);
+    pad(block.leaves, 0);
+
     for (size_t id = 0; id < nodes; ++id) {
         const Trie::Node &node = trie.nodes[id];
-        Next &to = next[size_t(node.level)];
-        const int32_t s = (node.inner ? to.inner : node.weight > 0 ? to.scored : to.rest)++;
+        const size_t level = size_t(node.level);
+        const int32_t s = (node.inner ? inner[level] : node.weight > 0 ? leaves : rest[level])++;
         slot[id] = s;
         delta_t[s] = float(node.delta_t);
         rating[s] = float(node.rating);
@@ -144,9 +147,8 @@ AlignedBytes lay_out(Trie &trie, Block &block) {
         parent[s] = slot[node.parent];
     }
     block.delta_t = delta_t, block.rating = rating, block.weight = weight;
-    block.parent = parent, block.slot = slot, block.levels = levels_;
-    block.n_levels = int32_t(levels.size());
-    block.n_slots = int32_t(slots);
+    block.parent = parent, block.slot = slot;
+    block.inner = levels_, block.rest = levels_ + block.n_inner;
     block.first_rating = trie.nodes[0].rating;
     return memory;
 }
@@ -175,7 +177,8 @@ Pack::Pack(const Histories &h) : reviews_(h.n_reviews) {
 
     Trie trie;
     trie.nodes.reserve(std::min(h.n_reviews, 2 * kBlockNodes));
-    auto close = [&](size_t first, size_t end) {
+    size_t first = 0, deepest = 0;  // of the block
+    auto close = [&](size_t end) {
         Block block{};
         memory_.push_back(lay_out(trie, block));
         block.cards = cards_.data() + first;
@@ -184,18 +187,17 @@ Pack::Pack(const Histories &h) : reviews_(h.n_reviews) {
         nodes_ += trie.nodes.size();
         slots_ += size_t(block.n_slots);
         largest_.slots = std::max(largest_.slots, size_t(block.n_slots));
-        for (int32_t l = 0; l < block.n_levels; ++l) {
-            const Level &level = block.levels[l];
-            largest_.inner_width = std::max(largest_.inner_width, size_t(padded(level.inner_end - level.begin)));
-        }
+        largest_.levels = std::max(largest_.levels, deepest);
+        largest_.inner_slots = std::max(largest_.inner_slots, size_t(block.leaves.begin));
+        for (int32_t l = 0; l < block.n_inner; ++l)
+            largest_.width = std::max(largest_.width, size_t(padded(block.inner[l].end) - block.inner[l].begin));
         trie.nodes.clear();
     };
-    size_t first = 0, deepest = 0;
     for (size_t c = 0; c < cards_.size(); ++c) {
         Card &card = cards_[c];
         const bool full = trie.nodes.size() >= std::max(kBlockNodes, kMeanWidth * deepest);
         if (c > first && (full || h.rating[card.start] != h.rating[cards_[first].start])) {
-            close(first, c);
+            close(c);
             first = c, deepest = 0;
         }
         if (c + kAhead < cards_.size()) {  // in sorted order the cards lie anywhere in memory
@@ -208,7 +210,7 @@ Pack::Pack(const Histories &h) : reviews_(h.n_reviews) {
         deepest = std::max(deepest, size_t(card.reviews));
         trie.add(h, card);
     }
-    if (!cards_.empty()) close(first, cards_.size());
+    if (!cards_.empty()) close(cards_.size());
 }
 
 }  // namespace fsrs
