@@ -145,10 +145,11 @@ NB_MODULE(_native, m) {
         return owned;
     }, nb::arg("which"), nb::arg("x"), nb::arg("isa") = "", "The kernels' own exp, expm1, log, log1p, for tests.");
 
-    nb::class_<fsrs::Pack>(m, "Pack", "Histories in lanes; immutable, may be used from several threads at once.")
+    nb::class_<fsrs::Pack>(m, "Pack", "The trie of distinct histories; immutable, may be used from several threads at once.")
         .def(nb::new_(&pack), nb::arg("offsets"), nb::arg("rating"), nb::arg("delta_t"), nb::arg("weight"))
         .def_prop_ro("n_reviews", &fsrs::Pack::reviews)
-        .def_prop_ro("n_slots", &fsrs::Pack::slots, "Steps times lanes, padding included.")
+        .def_prop_ro("n_slots", &fsrs::Pack::slots, "Nodes of the trie, padding included.")
+        .def_prop_ro("n_nodes", &fsrs::Pack::nodes, "Nodes of the trie: the reviews that the passes visit.")
         .def("loss", [](const fsrs::Pack &pack, const Array<double> &w, int threads, const std::string &isa) {
             const double *p = parameters(w);
             nb::gil_scoped_release release;

@@ -17,7 +17,7 @@ struct Rows {  // scaled derivatives of R, and the scaled residuals that make th
 
 struct Products {  // float32 sums per lane of a register
     VFloat tile[kTiles * (kTiles + 1) / 2][kTile][kTile];
-    Kahan<1> residual[kColumns];
+    Kahan residual[kColumns];
 };
 
 // products += rows^T rows, upper triangle by tiles that stay in registers. The rows are summed from zero and then added:
@@ -33,9 +33,9 @@ void add_products(const Rows &rows, int n, Products &products) {
             r1 += a1[k] * residual[k];
             r2 += a2[k] * residual[k];
         }
-        products.residual[3 * i].add({{r0}});
-        products.residual[3 * i + 1].add({{r1}});
-        products.residual[3 * i + 2].add({{r2}});
+        products.residual[3 * i].add(Lanes<1>{{r0}});
+        products.residual[3 * i + 1].add(Lanes<1>{{r1}});
+        products.residual[3 * i + 2].add(Lanes<1>{{r2}});
         for (int j = i; j < kTiles; ++j, ++tile) {
             const VFloat *b0 = rows.column[3 * j], *b1 = rows.column[3 * j + 1],
                          *b2 = rows.column[3 * j + 2];
@@ -57,29 +57,26 @@ void add_products(const Rows &rows, int n, Products &products) {
 
 // Derivatives of the state, not yet clamped, with respect to the 18 columns; D depends on w4..w7 only.
 struct Tangent {
-    Lanes<1> S[kColumns], D[4];
+    Lanes<1> row[kColumns + 4];
+    FSRS_INLINE Lanes<1> &S(int column) { return row[column]; }
+    FSRS_INLINE Lanes<1> &D(int column) { return row[kColumns + column]; }
 };
 
 FSRS_INLINE Tangent first_tangent(const Constants &c, int rating) {
     Tangent t{};
-    t.S[0] = all<1>(1.0f);
-    t.D[0] = all<1>(float(c.first_difficulty_w4[rating - 1]));
-    t.D[1] = all<1>(float(c.first_difficulty_w5[rating - 1]));
+    t.S(0) = all<1>(1.0f);
+    t.D(0) = all<1>(float(c.first_difficulty_w4[rating - 1]));
+    t.D(1) = all<1>(float(c.first_difficulty_w5[rating - 1]));
     return t;
 }
 
-// Writes this review's scaled dR/dw and moves the tangent over the review: dS'/dw = dS'/dS dS/dw + dS'/dD dD/dw + direct.
+// Moves the tangent over a review: dS'/dw = dS'/dS dS/dw + dS'/dD dD/dw + direct.
 // Its own function, with the partials in memory: inlined, they crowd each other out of the registers.
-__attribute__((noinline)) void advance_tangent(const Constants &c, const Partials<1> &p, Lanes<1> recall, Lanes<1> scale, Tangent &t,
-                                               Rows &rows, int row) {
-    const Lanes<1> by_R = -scale * recall, by_S = by_R * p.forgotten_S;
+__attribute__((noinline)) void advance_tangent(const Constants &c, const Partials<1> &p, Lanes<1> recall, Tangent &t) {
     const Lanes<1> onward = fma(p.forgotten * recall, p.forgotten_S, p.S);  // the way through 1 - R included
-    auto move = [&](int column, Lanes<1> direct) {
-        rows.column[column][row] = (by_S * t.S[column]).v[0];
-        t.S[column] = fma(t.S[column], onward, direct);
-    };
+    auto move = [&](int column, Lanes<1> direct) { t.S(column) = fma(t.S(column), onward, direct); };
     move(0, all<1>(0.0f));
-    for (int k = 0; k < 4; ++k) move(1 + k, t.D[k] * p.D);
+    for (int k = 0; k < 4; ++k) move(1 + k, t.D(k) * p.D);
     move(8 - 3, p.w8);
     move(9 - 3, p.w9);
     move(10 - 3, p.w10);
@@ -93,65 +90,135 @@ __attribute__((noinline)) void advance_tangent(const Constants &c, const Partial
     move(18 - 3, p.w17_w18 * c.w[17]);
     move(19 - 3, p.w19);
     move(20 - 3, p.forgotten * recall * p.forgotten_w20);
-    rows.column[20 - 3][row] += (by_R * p.forgotten_w20).v[0];
-    t.D[0] = fma(t.D[0], p.difficulty_D, all<1>(c.w[7]));
-    t.D[1] = fma(t.D[1], p.difficulty_D, c.w[7] * float(c.difficulty_easy_w5));
-    t.D[2] = fma(t.D[2], p.difficulty_D, p.w6);
-    t.D[3] = fma(t.D[3], p.difficulty_D, p.w7);
+    t.D(0) = fma(t.D(0), p.difficulty_D, all<1>(c.w[7]));
+    t.D(1) = fma(t.D(1), p.difficulty_D, c.w[7] * float(c.difficulty_easy_w5));
+    t.D(2) = fma(t.D(2), p.difficulty_D, p.w6);
+    t.D(3) = fma(t.D(3), p.difficulty_D, p.w7);
 }
 
-struct FisherWork {
-    Rows rows;
-    Products products;
-    Tangent tangent;
-    float traces[];
+// The children of a node differ in days, rating and weight, but all take their dR/dw from its dS/dw:
+//     root of information * dR/dw = a dS/dw + b (unit vector of w20).
+// So the sum over them of the outer products needs A = sum a a and B = sum a b by parent, and sum b b over all nodes;
+// the gradient needs sum a residual by parent, and sum b residual.
+struct Children {
+    float *aa, *ab, *residual;
+    Kahan bb, b_residual;
+
+    template <int N>
+    FSRS_INLINE Lanes<N> add(const Constants &c, const int32_t *parent, const Review<N> &r, const Trace<N> &x) {  // the loss
+        const Loss<N> ls = loss(c, r, x);
+        Lanes<N> forgotten_S, forgotten_w20;
+        curve_partials(c, x, clamp(x.stability, kSMin, kSMax), forgotten_S, forgotten_w20);
+        // root of weight / (R (1 - R)), and the residual d loss / dR over it
+        const Lanes<N> scale = keep(ls.inside, sqrt(r.weight / (x.recall * max(x.forgotten, kRMin))));
+        const Lanes<N> residual_ = scale * select(r.again, x.recall, -x.forgotten);
+        const Lanes<N> by_R = -scale * x.recall, a = by_R * forgotten_S, b = by_R * forgotten_w20;
+        scatter_add(aa, parent, a * a);
+        scatter_add(ab, parent, a * b);
+        scatter_add(residual, parent, a * residual_);
+        bb.add(b * b);
+        b_residual.add(b * residual_);
+        return ls.value;
+    }
 };
 
-void fisher_block(const Packed &packed, size_t begin, size_t end, const Constants &c, void *workspace, double *sums) {
-    FisherWork &work = *static_cast<FisherWork *>(workspace);
-    Rows &rows = work.rows;
-    Tangent &t = work.tangent;
-    work.products = Products{};
-    Kahan<1> total;
-    const int rating = packed.groups[begin].first_rating;
+constexpr int kTangentRows = sizeof(Tangent) / sizeof(Lanes<1>);
+
+FSRS_INLINE void store_tangent(float *to, const Tangent &t) {
+    for (int k = 0; k < kTangentRows; ++k) store(to + k * kVector, t.row[k]);
+}
+// The tangents of the parents, from those of their level, which begins at slot `begin`.
+FSRS_INLINE void gather_tangent(const float *level, const int32_t *parent, int begin, Tangent &t) {
+    const VInt node = *(const VIntInMemory *)parent - begin, lane = node & (kVector - 1);
+    const VInt offset = (node - lane) * kTangentRows + lane;
+    for (int k = 0; k < kTangentRows; ++k) t.row[k] = gather(level + k * kVector, offset);
+}
+
+void fisher_block(const Block &block, const Constants &c, void *workspace, double *sums) {
+    Memory memory{static_cast<float *>(workspace)};
+    const States states(block, c, memory);
+    const size_t slots = size_t(block.leaves.begin);
+    float *traces = memory.take(slots * kTraceRows);
+    Children children{memory.take(slots), memory.take(slots), memory.take(slots), {}, {}};
+    Kahan total;
+    for (int slot = 0; slot < block.leaves.begin; slot += kVector) {
+        store(children.aa + slot, all<1>(0.0f));
+        store(children.ab + slot, all<1>(0.0f));
+        store(children.residual + slot, all<1>(0.0f));
+    }
+    for (int l = 1; l < block.n_inner; ++l)
+        for_each_strip(block.inner[l], [&](auto registers, int slot) FSRS_INLINE_BODY {
+            const auto r = review<registers.n>(block, slot);
+            const auto x = states.advance_nodes(block, c, r, slot);
+            store_trace(traces + size_t(slot) * kTraceRows, x);
+            total.add(children.add(c, block.parent + slot, r, x));
+        });
+    for_each_strip(block.leaves, [&](auto registers, int slot) FSRS_INLINE_BODY {
+        const auto r = review<registers.n>(block, slot);
+        total.add(children.add(c, block.parent + slot, r, states.recall_nodes(block, c, r, slot)));
+    });
+
+    Products &products = *reinterpret_cast<Products *>(memory.take(sizeof(Products) / 4));
+    Rows &rows = *reinterpret_cast<Rows *>(memory.take(sizeof(Rows) / 4));
+    products = Products{};
     int filled = 0;
-    auto onward = [&](int steps, const float *slots, const float *trace) {
-        t = first_tangent(c, rating);
-        for (int step = 0; step < steps; ++step, trace += kTraceRows * kStrip) {
-            const Review<1> r = review<1>(slot_of(slots, step));
-            const Trace<1> x = load_trace(trace);
-            const Loss<1> l = loss(c, r, x);
-            total.add(l.value);
-            const Partials<1> p = partials(c, r, x);
-
-            // the clamp of the state before this review
-            if (!everywhere(p.stability_inside))
-                for (Lanes<1> &s : t.S) s = keep(p.stability_inside, s);
-            for (Lanes<1> &d : t.D) d = keep(p.difficulty_inside, d);
-
-            // root of weight / (R (1 - R)), and the residual d loss / dR over it
-            Lanes<1> scale = keep(l.inside, sqrt(r.weight / (x.recall * max(x.forgotten, kRMin))));
-            rows.residual[filled] = (scale * select(r.again, x.recall, -x.forgotten)).v[0];
-            advance_tangent(c, p, x.recall, scale, t, rows, filled);
-            if (everywhere(r.weight == 0.0f)) continue;  // the row is all zeros: the next one overwrites it
-            if (++filled == kBuffer) {
-                add_products(rows, filled, work.products);
-                filled = 0;
-            }
+    Kahan w20_w20, w20_residual;  // what the rows say of w20 alone that is not so
+    auto add_row = [&](const Tangent &t, int slot) FSRS_INLINE_BODY {
+        const Lanes<1> aa = load<1>(children.aa + slot);
+        const Mask<1> some = aa >= 1e-30f;
+        if (!anywhere(some)) return;
+        const Lanes<1> root = sqrt(aa), inverse = keep(some, 1.0f / root), a = keep(some, root);
+        const Lanes<1> b = load<1>(children.ab + slot) * inverse, residual = load<1>(children.residual + slot) * inverse;
+        for (int k = 0; k < kColumns; ++k) rows.column[k][filled] = (a * t.row[k]).v[0];
+        rows.column[20 - 3][filled] += b.v[0];
+        rows.residual[filled] = residual.v[0];
+        w20_w20.add(b * b);
+        w20_residual.add(b * residual);
+        if (++filled == kBuffer) {
+            add_products(rows, filled, products);
+            filled = 0;
         }
     };
-    for_each_strip(packed, begin, end, [&](size_t g, int lane, int steps, const float *slots) {
-        record(c, rating, steps, slots, work.traces);
-        for_each_register(packed.lane_reviews + g * kLanes + lane, slots, work.traces, onward);
-    });
-    add_products(rows, filled, work.products);
+
+    // The tangents of a level and of the one before it, register by register.
+    int width = kVector;
+    for (int l = 1; l < block.n_inner; ++l) {
+        const int nodes = block.inner[l].end - block.inner[l].begin;
+        width = nodes > width ? nodes : width;
+    }
+    const size_t room = size_t(kTangentRows) * size_t(width + kVector);
+    float *before = memory.take(room), *after = memory.take(room);
+    Tangent t = first_tangent(c, block.first_rating);
+    store_tangent(before, t);
+    add_row(t, 0);
+    for (int l = 1; l < block.n_inner; ++l) {
+        const Level &level = block.inner[l];
+        float *to = after;
+        for (int slot = level.begin; slot < level.end; slot += kVector, to += kTangentRows * kVector) {
+            gather_tangent(before, block.parent + slot, block.inner[l - 1].begin, t);
+            const Trace<1> x = load_trace(traces + size_t(slot) * kTraceRows);
+            advance_tangent(c, partials(c, review<1>(block, slot), x), x.recall, t);
+            const Lanes<1> S = load<1>(states.stability + slot), D = load<1>(states.difficulty + slot);
+            const Mask<1> stability_inside = S == clamp(S, kSMin, kSMax), difficulty_inside = D == clamp(D, kDMin, kDMax);
+            if (!everywhere(stability_inside))
+                for (int k = 0; k < kColumns; ++k) t.S(k) = keep(stability_inside, t.S(k));
+            if (!everywhere(difficulty_inside))
+                for (int k = 0; k < 4; ++k) t.D(k) = keep(difficulty_inside, t.D(k));
+            store_tangent(to, t);
+            add_row(t, slot);
+        }
+        float *swapped = before;
+        before = after, after = swapped;
+    }
+    add_products(rows, filled, products);
 
     sums[0] = total.value();
     double *gradient = sums + 1, *fisher = gradient + kParameters;
     for (int k = 0; k < kParameters + fsrs::kFisher; ++k) gradient[k] = 0;
-    auto parameter = [&](int column) { return column == 0 ? rating - 1 : column + 3; };
-    for (int k = 0; k < kColumns; ++k) gradient[parameter(k)] = work.products.residual[k].value();
-    const VFloat(*tile)[kTile][kTile] = work.products.tile;
+    auto parameter = [&](int column) { return column == 0 ? block.first_rating - 1 : column + 3; };
+    for (int k = 0; k < kColumns; ++k) gradient[parameter(k)] = products.residual[k].value();
+    gradient[20] += children.b_residual.value() - w20_residual.value();
+    const VFloat(*tile)[kTile][kTile] = products.tile;
     for (int i = 0; i < kTiles; ++i)
         for (int j = i; j < kTiles; ++j, ++tile)
             for (int a = 0; a < kTile; ++a)
@@ -161,10 +228,15 @@ void fisher_block(const Packed &packed, size_t begin, size_t end, const Constant
                     fisher[row * kParameters + column] = value;
                     fisher[column * kParameters + row] = value;
                 }
+    fisher[fsrs::kFisher - 1] += children.bb.value() - w20_w20.value();
 }
 
-size_t workspace_bytes(int steps) {
-    return sizeof(FisherWork) + sizeof(float) * kTraceRows * kStrip * (size_t(steps) + 1);
+// Enough for every pass.
+size_t workspace_bytes(const fsrs::Largest &largest) {
+    const size_t forward = 3 * largest.slots + largest.levels;
+    const size_t fisher = 2 * largest.slots + (3 + kTraceRows) * largest.inner_slots + 2 * kTangentRows * (largest.width + kVector);
+    const size_t floats = forward > fisher ? forward : fisher;
+    return sizeof(float) * floats + sizeof(Rows) + sizeof(Products) + 16 * 64;
 }
 
 }  // namespace

@@ -22,11 +22,11 @@ struct Review {
 };
 
 template <int N>
-FSRS_INLINE Review<N> review(const float *slot) {
+FSRS_INLINE Review<N> review(const fsrs::Block &block, int slot) {
     Review<N> r;
-    r.delta_t = load<N>(slot);
-    r.rating = load<N>(slot + fsrs::kLanes);
-    r.weight = load<N>(slot + 2 * fsrs::kLanes);
+    r.delta_t = load<N>(block.delta_t + slot);
+    r.rating = load<N>(block.rating + slot);
+    r.weight = load<N>(block.weight + slot);
     r.again = r.rating == 1.0f;
     r.same_day = r.delta_t == 0.0f;
     r.lapse = and_not(r.again, r.same_day);
@@ -45,17 +45,18 @@ struct Trace {
     Lanes<N> power, gain, inc;       // the formulas' exp(..), exp(..) - 1, and gain + 1, exact near 0 too
 };
 
-// In memory, a step's trace is kTraceRows rows of kStrip floats.
+// In memory, the trace of a register is kTraceRows registers.
 constexpr int kTraceRows = sizeof(Trace<1>) / sizeof(Lanes<1>);
 
-FSRS_INLINE void store_trace(float *to, const Trace<kUnroll> &x) {
-    const Lanes<kUnroll> *rows = &x.stability;
-    for (int k = 0; k < kTraceRows; ++k) store(to + k * kStrip, rows[k]);
+template <int N>
+FSRS_INLINE void store_trace(float *to, const Trace<N> &x) {
+    const Lanes<N> *rows = &x.stability;
+    for (int k = 0; k < kTraceRows; ++k) FSRS_EACH store(to + (i * kTraceRows + k) * kVector, Lanes<1>{{rows[k].v[i]}});
 }
-FSRS_INLINE Trace<1> load_trace(const float *from) {  // of one register
+FSRS_INLINE Trace<1> load_trace(const float *from) {
     Trace<1> x;
     Lanes<1> *rows = &x.stability;
-    for (int k = 0; k < kTraceRows; ++k) rows[k] = load<1>(from + k * kStrip);
+    for (int k = 0; k < kTraceRows; ++k) rows[k] = load<1>(from + k * kVector);
     return x;
 }
 
@@ -74,6 +75,13 @@ FSRS_INLINE void forgetting_curve(const Constants &c, const Review<N> &r, Lanes<
     x.recall = exp(R);
     x.forgotten = -expm1(R);
     x.curve_slope = elapsed / (elapsed + 1.0f) * inverse;
+}
+
+// Partial derivatives of 1 - R = 1 - (1 + factor t / S)^-w20, both divided by R, S being the clamped stability.
+template <int N>
+FSRS_INLINE void curve_partials(const Constants &c, const Trace<N> &x, Lanes<N> S, Lanes<N> &by_S, Lanes<N> &by_w20) {
+    by_S = -c.w[20] * x.curve_slope;
+    by_w20 = fma(x.curve_slope * S, -c.factor_slope, x.log_growth);
 }
 
 // The state after the review, not yet clamped.
@@ -127,9 +135,7 @@ FSRS_INLINE Partials<N> partials(const Constants &c, const Review<N> &r, const T
     p.stability_inside = S == x.stability;
     p.difficulty_inside = D == x.difficulty;
 
-    // 1 - R = 1 - (1 + factor t / S)^-w20
-    p.forgotten_S = -c.w[20] * x.curve_slope;
-    p.forgotten_w20 = fma(x.curve_slope * S, -c.factor_slope, x.log_growth);
+    curve_partials(c, x, S, p.forgotten_S, p.forgotten_w20);
 
     // success: S' = S (1 + power (11 - D) gain h b), power = exp(w8) S^-w9, gain = exp(w10 (1 - R)) - 1
     Mask<N> not_success = r.same_day | r.lapse;

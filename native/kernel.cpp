@@ -1,26 +1,27 @@
-// The passes over a block of groups. Compiled once per instruction set; FSRS_KERNEL names the table it exports.
+// The passes over a block. Compiled once per instruction set; FSRS_KERNEL names the table it exports.
 #include "fsrs6.hpp"
 
 namespace {
 
-using fsrs::kLanes;
+using fsrs::Block;
 using fsrs::kParameters;
+using fsrs::Level;
 using fsrs::Output;
-using fsrs::Packed;
 
-static_assert(kLanes % kStrip == 0, "a group is a whole number of strips");
+static_assert(fsrs::kPadding % kVector == 0, "a level begins with a whole register");
 
-constexpr int kFlush = 64;  // steps between moving float32 sums to float64
+constexpr int kFlush = 64;  // registers between moving float32 sums to float64
 
 // A float32 sum per lane that keeps what rounding took (Kahan).
-template <int N>
 struct Kahan {
-    Lanes<N> total = all<N>(0.0f), lost = all<N>(0.0f);
+    Lanes<1> total = all<1>(0.0f), lost = all<1>(0.0f);
+    template <int N>
     FSRS_INLINE void add(Lanes<N> x) {
-        x = x - lost;
-        Lanes<N> next = total + x;
-        lost = (next - total) - x;
-        total = next;
+        FSRS_EACH {
+            Lanes<1> more = Lanes<1>{{x.v[i]}} - lost, next = total + more;
+            lost = (next - total) - more;
+            total = next;
+        }
     }
     FSRS_INLINE double value() const { return sum(total) - sum(lost); }
 };
@@ -44,51 +45,72 @@ FSRS_INLINE Loss<N> loss(const Constants &c, const Review<N> &r, const Trace<N> 
     return l;
 }
 
-FSRS_INLINE const float *slot_of(const float *slots, int step) { return slots + size_t(step) * 3 * kLanes; }
+// The workspace of a pass, handed out piece by piece.
+struct Memory {
+    float *next;
+    FSRS_INLINE float *take(size_t floats) {
+        float *piece = next;
+        next += (floats + 15) / 16 * 16;
+        return piece;
+    }
+};
 
-// body(group index, first lane of the strip, steps of its longest lane, its slots) for every strip of the groups.
+template <int N>
+struct Registers {  // a number of registers that the compiler knows
+    static constexpr int n = N;
+};
+
+// body(Registers<N>, slot) for all registers of the level.
 template <class Body>
-FSRS_INLINE void for_each_strip(const Packed &packed, size_t begin, size_t end, Body body) {
-    for (size_t g = begin; g < end; ++g)
-        for (int lane = 0; lane < kLanes; lane += kStrip) {
-            const int steps = packed.lane_reviews[g * kLanes + lane] - 1;  // longest first
-            if (steps < 0) break;
-            body(g, lane, steps, packed.slots + packed.groups[g].slot + lane);
-        }
+FSRS_INLINE void for_each_strip(const Level &level, Body body) {
+    int slot = level.begin;
+    for (; slot + kStrip - kVector < level.end; slot += kStrip) body(Registers<kUnroll>{}, slot);
+    for (; slot < level.end; slot += kVector) body(Registers<1>{}, slot);
 }
 
-void loss_block(const Packed &packed, size_t begin, size_t end, const Constants &c, void *, double *sums) {
-    const int rating = packed.groups[begin].first_rating;
-    Kahan<kUnroll> total;
-    for_each_strip(packed, begin, end, [&](size_t, int, int steps, const float *slots) {
-        Lanes<kUnroll> stability = all<kUnroll>(c.first_stability[rating - 1]);
-        Lanes<kUnroll> difficulty = all<kUnroll>(c.first_difficulty[rating - 1]);
-        for (int step = 0; step < steps; ++step) {
-            Review<kUnroll> r = review<kUnroll>(slot_of(slots, step));
-            Trace<kUnroll> x;
-            advance(c, r, x, stability, difficulty);
-            total.add(loss(c, r, x).value);
-        }
+// Stability and difficulty after each node, not yet clamped, by slot.
+struct States {
+    float *stability, *difficulty;
+
+    FSRS_INLINE States(const Block &block, const Constants &c, Memory &memory)
+        : stability(memory.take(size_t(block.n_slots))), difficulty(memory.take(size_t(block.n_slots))) {
+        store(stability, all<1>(c.first_stability[block.first_rating - 1]));
+        store(difficulty, all<1>(c.first_difficulty[block.first_rating - 1]));
+    }
+    // From the parents of the nodes at `slot` over these.
+    template <int N>
+    FSRS_INLINE Trace<N> advance_nodes(const Block &block, const Constants &c, const Review<N> &r, int slot) const {
+        Trace<N> x;
+        Lanes<N> S = gather<N>(stability, block.parent + slot), D = gather<N>(difficulty, block.parent + slot);
+        advance(c, r, x, S, D);
+        store(stability + slot, S);
+        store(difficulty + slot, D);
+        return x;
+    }
+    // The same as far as the loss needs it.
+    template <int N>
+    FSRS_INLINE Trace<N> recall_nodes(const Block &block, const Constants &c, const Review<N> &r, int slot) const {
+        Trace<N> x;
+        x.stability = gather<N>(stability, block.parent + slot);
+        forgetting_curve(c, r, clamp(x.stability, kSMin, kSMax), x);
+        return x;
+    }
+};
+
+void loss_block(const Block &block, const Constants &c, void *workspace, double *sums) {
+    Memory memory{static_cast<float *>(workspace)};
+    const States states(block, c, memory);
+    Kahan total;
+    for (int l = 1; l < block.n_inner; ++l)
+        for_each_strip(block.inner[l], [&](auto registers, int slot) FSRS_INLINE_BODY {
+            const auto r = review<registers.n>(block, slot);
+            total.add(loss(c, r, states.advance_nodes(block, c, r, slot)).value);
+        });
+    for_each_strip(block.leaves, [&](auto registers, int slot) FSRS_INLINE_BODY {
+        const auto r = review<registers.n>(block, slot);
+        total.add(loss(c, r, states.recall_nodes(block, c, r, slot)).value);
     });
     sums[0] = total.value();
-}
-
-// Runs a strip forward and keeps every step's trace.
-FSRS_INLINE void record(const Constants &c, int rating, int steps, const float *slots, float *trace) {
-    Lanes<kUnroll> stability = all<kUnroll>(c.first_stability[rating - 1]);
-    Lanes<kUnroll> difficulty = all<kUnroll>(c.first_difficulty[rating - 1]);
-    for (int step = 0; step < steps; ++step, trace += kTraceRows * kStrip) {
-        Trace<kUnroll> x;
-        advance(c, review<kUnroll>(slot_of(slots, step)), x, stability, difficulty);
-        store_trace(trace, x);
-    }
-}
-
-// body(steps, slots, traces) for every register of a recorded strip that holds a card.
-template <class Body>
-FSRS_INLINE void for_each_register(const int32_t *lane_reviews, const float *slots, const float *trace, Body body) {
-    for (int lane = 0; lane < kStrip; lane += kVector)
-        if (lane_reviews[lane] > 1) body(lane_reviews[lane] - 1, slots + lane, trace + lane);
 }
 
 // Sums over steps of adjoint times partial; the names follow Partials, `easy` belongs to D0(4).
@@ -113,11 +135,14 @@ void chain(const double *a, const Constants &c, int rating, double *gradient) {
     gradient[20] += a[17];
 }
 
-// Reverse mode: a strip forward, then each of its registers backward with the adjoints of the state.
-void gradient_block(const Packed &packed, size_t begin, size_t end, const Constants &c, void *workspace, double *sums) {
-    const int rating = packed.groups[begin].first_rating;
-    float *traces = static_cast<float *>(workspace);
-    Kahan<1> total;
+// Reverse mode: level by level forward, then backward with the adjoints of the states after the nodes.
+void gradient_block(const Block &block, const Constants &c, void *workspace, double *sums) {
+    Memory memory{static_cast<float *>(workspace)};
+    const States states(block, c, memory);
+    const size_t slots = size_t(block.leaves.begin);
+    float *to_stability = memory.take(slots), *to_difficulty = memory.take(slots);  // before the clamps of the states
+    float *traces = memory.take(slots * kTraceRows);
+    Kahan total;
     Adjoints a{};
     double adjoints[kAdjoints] = {};
     int unflushed = 0;
@@ -126,14 +151,38 @@ void gradient_block(const Packed &packed, size_t begin, size_t end, const Consta
         a = Adjoints{};
         unflushed = 0;
     };
-    auto backward = [&](int steps, const float *slots, const float *trace) {
-        Lanes<1> to_S = all<1>(0.0f), to_D = all<1>(0.0f);  // d loss / d state after the step, before its clamp
-        for (int step = steps - 1; step >= 0; --step) {
-            const Review<1> r = review<1>(slot_of(slots, step));
-            const Trace<1> x = load_trace(trace + size_t(step) * kTraceRows * kStrip);
-            const Loss<1> l = loss(c, r, x);
-            total.add(l.value);
+
+    for (int slot = 0; slot < block.leaves.begin; slot += kVector) {
+        store(to_stability + slot, all<1>(0.0f));
+        store(to_difficulty + slot, all<1>(0.0f));
+    }
+    for (int l = 1; l < block.n_inner; ++l)
+        for_each_strip(block.inner[l], [&](auto registers, int slot) FSRS_INLINE_BODY {
+            const auto r = review<registers.n>(block, slot);
+            store_trace(traces + size_t(slot) * kTraceRows, states.advance_nodes(block, c, r, slot));
+        });
+    for_each_strip(block.leaves, [&](auto registers, int slot) FSRS_INLINE_BODY {
+        constexpr int N = registers.n;
+        const Review<N> r = review<N>(block, slot);
+        const Trace<N> x = states.recall_nodes(block, c, r, slot);
+        const Loss<N> ls = loss(c, r, x);
+        total.add(ls.value);
+        const Lanes<N> S = clamp(x.stability, kSMin, kSMax);
+        Lanes<N> forgotten_S, forgotten_w20;
+        curve_partials(c, x, S, forgotten_S, forgotten_w20);
+        scatter_add(to_stability, block.parent + slot, keep(S == x.stability, ls.slope * forgotten_S));
+        const Lanes<N> w20 = ls.slope * forgotten_w20;
+        FSRS_EACH a.w20.v[0] += w20.v[i];
+        if ((unflushed += N) >= kFlush) flush();
+    });
+    for (int l = block.n_inner - 1; l > 0; --l)
+        for (int slot = block.inner[l].begin; slot < block.inner[l].end; slot += kVector) {
+            const Review<1> r = review<1>(block, slot);
+            const Trace<1> x = load_trace(traces + size_t(slot) * kTraceRows);
+            const Loss<1> ls = loss(c, r, x);
+            total.add(ls.value);
             const Partials<1> p = partials(c, r, x);
+            const Lanes<1> to_S = load<1>(to_stability + slot), to_D = load<1>(to_difficulty + slot);
             a.w8 = fma(to_S, p.w8, a.w8);
             a.w9 = fma(to_S, p.w9, a.w9);
             a.w10 = fma(to_S, p.w10, a.w10);
@@ -149,57 +198,50 @@ void gradient_block(const Packed &packed, size_t begin, size_t end, const Consta
             a.w6 = fma(to_D, p.w6, a.w6);
             a.w7 = fma(to_D, p.w7, a.w7);
             a.easy = a.easy + to_D;
-            Lanes<1> to_forgotten = fma(to_S * p.forgotten, x.recall, l.slope);  // times R
+            const Lanes<1> to_forgotten = fma(to_S * p.forgotten, x.recall, ls.slope);  // times R
             a.w20 = fma(to_forgotten, p.forgotten_w20, a.w20);
-            Lanes<1> next_S = fma(to_S, p.S, to_forgotten * p.forgotten_S);
-            Lanes<1> next_D = fma(to_S, p.D, to_D * p.difficulty_D);
-            to_S = keep(p.stability_inside, next_S);
-            to_D = keep(p.difficulty_inside, next_D);
-            if (++unflushed == kFlush) flush();
+            const Lanes<1> next_S = fma(to_S, p.S, to_forgotten * p.forgotten_S);
+            const Lanes<1> next_D = fma(to_S, p.D, to_D * p.difficulty_D);
+            scatter_add(to_stability, block.parent + slot, keep(p.stability_inside, next_S));
+            scatter_add(to_difficulty, block.parent + slot, keep(p.difficulty_inside, next_D));
+            if (++unflushed >= kFlush) flush();
         }
-        a.first_stability = a.first_stability + to_S;
-        a.first_difficulty = a.first_difficulty + to_D;
-    };
-    for_each_strip(packed, begin, end, [&](size_t g, int lane, int steps, const float *slots) {
-        record(c, rating, steps, slots, traces);
-        for_each_register(packed.lane_reviews + g * kLanes + lane, slots, traces, backward);
-    });
     flush();
+    adjoints[0] = to_stability[0];
+    adjoints[1] = to_difficulty[0];
     sums[0] = total.value();
     for (int k = 0; k < kParameters; ++k) sums[1 + k] = 0;
-    chain(adjoints, c, rating, sums + 1);
+    chain(adjoints, c, block.first_rating, sums + 1);
 }
 
-// Predictions and states of a strip are gathered first and then written card by card: whole runs of the output.
-void forward_block(const Packed &packed, size_t begin, size_t end, const Constants &c, void *workspace,
-                   const Output &out) {
-    const int rating = packed.groups[begin].first_rating;
-    float *rows = static_cast<float *>(workspace);  // [steps + 1][forgotten, S, D][kStrip]
-    for_each_strip(packed, begin, end, [&](size_t g, int lane, int steps, const float *slots) {
-        Lanes<kUnroll> stability = all<kUnroll>(c.first_stability[rating - 1]);
-        Lanes<kUnroll> difficulty = all<kUnroll>(c.first_difficulty[rating - 1]);
-        Lanes<kUnroll> forgotten = all<kUnroll>(__builtin_nanf(""));
-        for (int step = 0;; ++step) {
-            float *row = rows + size_t(step) * 3 * kStrip;
-            store(row, forgotten);
-            store(row + kStrip, clamp(stability, kSMin, kSMax));
-            store(row + 2 * kStrip, clamp(difficulty, kDMin, kDMax));
-            if (step == steps) break;
-            Trace<kUnroll> x;
-            advance(c, review<kUnroll>(slot_of(slots, step)), x, stability, difficulty);
-            forgotten = x.forgotten;
+// Predictions and states node by node, then written out card by card.
+void forward_block(const Block &block, const Constants &c, void *workspace, const Output &out) {
+    Memory memory{static_cast<float *>(workspace)};
+    const States states(block, c, memory);
+    float *forgotten = memory.take(size_t(block.n_slots));
+    forgotten[0] = __builtin_nanf("");
+    auto body = [&](auto registers, int slot) FSRS_INLINE_BODY {
+        store(forgotten + slot, states.advance_nodes(block, c, review<registers.n>(block, slot), slot).forgotten);
+    };
+    for (int l = 1; l < block.n_inner; ++l) for_each_strip(block.inner[l], body);
+    for_each_strip(block.leaves, body);
+    for (int l = 0; l < block.n_rest; ++l) for_each_strip(block.rest[l], body);
+    for (int slot = 0; slot < block.n_slots; slot += kVector) {
+        store(states.stability + slot, clamp(load<1>(states.stability + slot), kSMin, kSMax));
+        store(states.difficulty + slot, clamp(load<1>(states.difficulty + slot), kDMin, kDMax));
+    }
+    int32_t *path = reinterpret_cast<int32_t *>(memory.next);  // the slots of a card's nodes
+    const int32_t *next = block.slot;
+    for (int64_t n = 0; n < block.n_cards; ++n) {
+        const fsrs::Card &card = block.cards[n];
+        for (int32_t k = card.shared; k < card.reviews; ++k) path[k] = *next++;
+        for (int32_t k = 0; k < card.reviews; ++k) {
+            const int64_t to = card.start + k;
+            out.retrievability[to] = 1.0 - double(forgotten[path[k]]);
+            out.stability[to] = states.stability[path[k]];
+            out.difficulty[to] = states.difficulty[path[k]];
         }
-        for (int i = 0; i < kStrip; ++i) {
-            const int64_t start = packed.lane_start[g * kLanes + lane + i];
-            const int reviews = packed.lane_reviews[g * kLanes + lane + i];
-            const float *row = rows + i;
-            for (int64_t to = start; to < start + reviews; ++to, row += 3 * kStrip) {
-                out.retrievability[to] = 1.0 - double(row[0]);
-                out.stability[to] = row[kStrip];
-                out.difficulty[to] = row[2 * kStrip];
-            }
-        }
-    });
+    }
 }
 
 void math_strip(int which, const float *x, float *y) {
@@ -217,7 +259,7 @@ void math_strip(int which, const float *x, float *y) {
 namespace fsrs {
 
 extern const Kernel FSRS_KERNEL;
-const Kernel FSRS_KERNEL = {FSRS_ISA, kStrip,        workspace_bytes, loss_block,
+const Kernel FSRS_KERNEL = {FSRS_ISA,       kStrip,       workspace_bytes, loss_block,
                             gradient_block, fisher_block, forward_block,   math_strip};
 
 }  // namespace fsrs

@@ -1,5 +1,7 @@
 #include "pack.hpp"
 
+#include "sort.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -15,7 +17,10 @@ namespace fsrs {
 namespace {
 
 constexpr size_t kAlignment = 64;
-constexpr size_t kBlockSlots = 8192;  // about 40 microseconds of work; small enough to share out a small log
+// A block's traces fit into the second cache; there are enough blocks to share out a small log.
+constexpr size_t kBlockNodes = 8192;
+constexpr size_t kAhead = 6;  // cards
+constexpr size_t kMeanWidth = 32;  // more nodes where that leaves too few a level to fill registers
 
 void validate(const Histories &h) {
     if (h.n_offsets == 0) throw std::invalid_argument("offsets must hold n_cards + 1 numbers");
@@ -28,59 +33,124 @@ void validate(const Histories &h) {
         if (h.offsets[card + 1] - h.offsets[card] >= std::numeric_limits<int32_t>::max())
             throw std::invalid_argument("a card has too many reviews");
     }
-    int bad_rating = 0, bad_delta = 0, bad_weight = 0;
-    for (size_t i = 0; i < h.n_reviews; ++i) {
-        bad_rating |= h.rating[i] < 1 || h.rating[i] > 4;
-        bad_delta |= h.delta_t[i] < 0;
-        bad_weight |= !(h.weight[i] >= 0.0 && h.weight[i] <= 1e30);  // NaN fails too
-    }
+    // one loop each, in integers, which compilers turn into registers of several numbers
+    unsigned bad_rating = 0, bad_delta = 0, bad_weight = 0;
+    for (size_t i = 0; i < h.n_reviews; ++i) bad_rating |= uint8_t(h.rating[i] - 1);
+    for (size_t i = 0; i < h.n_reviews; ++i) bad_delta |= unsigned(h.delta_t[i]);
+    for (size_t i = 0; i < h.n_reviews; ++i) bad_weight |= !(h.weight[i] >= 0.0) | !(h.weight[i] <= 1e30);  // NaN too
+    bad_rating &= ~3u, bad_delta &= 1u << 31;
     if (bad_rating) throw std::invalid_argument("ratings must be 1, 2, 3 or 4");
     if (bad_delta) throw std::invalid_argument("delta_t must not be negative");
     if (bad_weight) throw std::invalid_argument("weights must be finite and not negative");
 }
 
-// Cards by (first rating ascending, reviews descending, position); empty cards are left out.
-struct Order {
-    std::vector<size_t> card;
-    size_t count[4];  // per first rating
-};
+int32_t padded(int32_t n) { return (n + kPadding - 1) / kPadding * kPadding; }
 
-Order order_of_cards(const Histories &h) {
-    const size_t cards = h.n_offsets - 1;
-    Order order{{}, {0, 0, 0, 0}};
-    int64_t longest = 0;
-    for (size_t card = 0; card < cards; ++card) longest = std::max(longest, h.offsets[card + 1] - h.offsets[card]);
-    // Lengths over the cap share a bucket (and are sorted below), so that one long card costs no memory.
-    const int64_t cap = std::min<int64_t>(longest, 4096);
-    std::vector<size_t> next(4 * size_t(cap) + 1, 0);
-    auto bucket = [&](size_t card, int64_t reviews) {
-        return size_t(h.rating[h.offsets[card]] - 1) * size_t(cap) + size_t(cap - std::min(reviews, cap));
+// The trie of a run of cards, node by node in the order in which the cards bring them: a parent before its children.
+struct Trie {
+    struct Node {
+        double weight;
+        int32_t parent, level, delta_t;
+        int8_t rating;
+        bool inner;  // a review after it is scored
     };
-    for (size_t card = 0; card < cards; ++card) {
-        int64_t reviews = h.offsets[card + 1] - h.offsets[card];
-        if (reviews == 0) continue;
-        ++next[bucket(card, reviews) + 1];
-        ++order.count[h.rating[h.offsets[card]] - 1];
-    }
-    for (size_t b = 1; b < next.size(); ++b) next[b] += next[b - 1];
-    order.card.resize(next.back());
-    for (size_t card = 0; card < cards; ++card) {
-        int64_t reviews = h.offsets[card + 1] - h.offsets[card];
-        if (reviews) order.card[next[bucket(card, reviews)]++] = card;
-    }
-    if (longest > cap) {
-        auto begin = order.card.begin();
-        for (size_t count : order.count) {
-            auto first_at_cap = std::find_if(begin, begin + count, [&](size_t card) {
-                return h.offsets[card + 1] - h.offsets[card] <= cap;
-            });
-            std::stable_sort(begin, first_at_cap, [&](size_t a, size_t b) {
-                return h.offsets[a + 1] - h.offsets[a] > h.offsets[b + 1] - h.offsets[b];
-            });
-            begin += count;
+    std::vector<Node> nodes;
+    std::vector<int32_t> path;  // the nodes of the last card's reviews
+
+    // Walks along the nodes of the card before as far as the reviews are the same, and adds nodes for the rest.
+    void add(const Histories &h, Card &card) {
+        const size_t reviews = size_t(card.reviews);
+        const int8_t *rating = h.rating + card.start;
+        const int32_t *delta_t = h.delta_t + card.start;
+        const double *weight = h.weight + card.start;
+        if (nodes.empty()) {  // the first review: its days and weight do not count
+            nodes.push_back({0.0, 0, 0, 0, rating[0], true});
+            path.assign(1, 0);
+        } else {
+            card.shared = 1;
+        }
+        size_t k = 1;
+        for (; k < reviews && k < path.size(); ++k) {
+            Node &node = nodes[size_t(path[k])];
+            if (node.delta_t != delta_t[k] || node.rating != rating[k]) break;
+            node.weight += weight[k];
+            ++card.shared;
+        }
+        path.resize(reviews);
+        int32_t id = int32_t(nodes.size());
+        nodes.resize(nodes.size() + reviews - k);
+        for (; k < reviews; ++k, ++id) {
+            nodes[size_t(id)] = {weight[k], path[k - 1], int32_t(k), delta_t[k], rating[k], false};
+            path[k] = id;
         }
     }
-    return order;
+
+    // Marks the inner nodes; counts of inner and other unscored nodes by level, and of the scored leaves.
+    void count(std::vector<int32_t> &inner, int32_t &leaves, std::vector<int32_t> &rest) {
+        size_t levels = 0;
+        for (const Node &node : nodes) levels = std::max(levels, size_t(node.level) + 1);
+        inner.assign(levels, 0);
+        rest.assign(levels, 0);
+        leaves = 0;
+        for (size_t id = nodes.size(); id-- > 0;) {
+            const Node &node = nodes[id];
+            const bool scored = node.weight > 0;
+            nodes[size_t(node.parent)].inner |= node.inner | scored;
+            ++(node.inner ? inner[size_t(node.level)] : scored ? leaves : rest[size_t(node.level)]);
+        }
+    }
+};
+
+// The trie as the kernels want it; returns the memory that the block points to.
+AlignedBytes lay_out(Trie &trie, Block &block) {
+    std::vector<int32_t> inner, rest;  // counts, then the next slots
+    int32_t leaves;
+    trie.count(inner, leaves, rest);
+    int32_t slots = 0;
+    auto place = [&slots](int32_t &nodes) {
+        const Level level{slots, slots + nodes};
+        slots = padded(level.end);
+        nodes = level.begin;
+        return level;
+    };
+    std::vector<Level> levels;
+    for (int32_t &nodes : inner)
+        if (nodes) levels.push_back(place(nodes));
+    block.n_inner = int32_t(levels.size());
+    block.leaves = place(leaves);
+    for (int32_t &nodes : rest)
+        if (nodes) levels.push_back(place(nodes));
+    block.n_rest = int32_t(levels.size()) - block.n_inner;
+    block.n_slots = slots;
+
+    const size_t n = size_t(slots), nodes = trie.nodes.size();
+    AlignedBytes memory = allocate_aligned(n * 16 + nodes * 4 + levels.size() * sizeof(Level));
+    float *delta_t = static_cast<float *>(memory.get()), *rating = delta_t + n, *weight = rating + n;
+    int32_t *parent = reinterpret_cast<int32_t *>(weight + n), *slot = parent + n;
+    Level *levels_ = reinterpret_cast<Level *>(slot + nodes);
+    std::copy(levels.begin(), levels.end(), levels_);
+    auto pad = [&](const Level &level, int32_t before) {  // an unscored Good on the same day, of a parent in the level before
+        for (int32_t s = level.end; s < padded(level.end); ++s)
+            delta_t[s] = weight[s] = 0.0f, rating[s] = 3.0f, parent[s] = before;
+    };
+    for (size_t l = 0; l < levels.size(); ++l) pad(levels[l], l ? levels[l - 1].begin : 0);
+    pad(block.leaves, 0);
+
+    for (size_t id = 0; id < nodes; ++id) {
+        const Trie::Node &node = trie.nodes[id];
+        const size_t level = size_t(node.level);
+        const int32_t s = (node.inner ? inner[level] : node.weight > 0 ? leaves : rest[level])++;
+        slot[id] = s;
+        delta_t[s] = float(node.delta_t);
+        rating[s] = float(node.rating);
+        weight[s] = float(node.weight);
+        parent[s] = slot[node.parent];
+    }
+    block.delta_t = delta_t, block.rating = rating, block.weight = weight;
+    block.parent = parent, block.slot = slot;
+    block.inner = levels_, block.rest = levels_ + block.n_inner;
+    block.first_rating = trie.nodes[0].rating;
+    return memory;
 }
 
 }  // namespace
@@ -101,60 +171,46 @@ AlignedBytes allocate_aligned(size_t bytes) {
 
 Pack::Pack(const Histories &h) : reviews_(h.n_reviews) {
     validate(h);
-    const Order order = order_of_cards(h);
+    const std::vector<size_t> order = sorted_cards(h);
+    cards_.reserve(order.size());
+    for (size_t card : order) cards_.push_back({h.offsets[card], int32_t(h.offsets[card + 1] - h.offsets[card]), 0});
 
-    size_t slot = 0, block_slots = 0;
-    auto card = order.card.begin();
-    for (int rating = 1; rating <= 4; ++rating) {
-        const size_t count = order.count[rating - 1];
-        for (size_t done = 0; done < count; done += kLanes) {
-            const bool new_block = done == 0 || block_slots >= kBlockSlots;
-            if (new_block) {
-                blocks_.emplace_back(groups_.size(), groups_.size());
-                block_slots = 0;
-            }
-            const size_t lanes = std::min<size_t>(kLanes, count - done);
-            for (size_t lane = 0; lane < kLanes; ++lane) {
-                const bool used = lane < lanes;
-                lane_start_.push_back(used ? h.offsets[card[lane]] : 0);
-                lane_reviews_.push_back(used ? int32_t(h.offsets[card[lane] + 1] - h.offsets[card[lane]]) : 0);
-            }
-            card += lanes;
-            const int32_t steps = lane_reviews_[groups_.size() * kLanes] - 1;
-            groups_.push_back({slot, steps, rating});
-            slot += size_t(steps) * 3 * kLanes;
-            block_slots += size_t(steps) * kLanes;
-            slot_count_ += size_t(steps) * kLanes;
-            longest_ = std::max(longest_, steps);
-            blocks_.back().second = groups_.size();
+    Trie trie;
+    trie.nodes.reserve(std::min(h.n_reviews, 2 * kBlockNodes));
+    size_t first = 0, deepest = 0;  // of the block
+    auto close = [&](size_t end) {
+        Block block{};
+        memory_.push_back(lay_out(trie, block));
+        block.cards = cards_.data() + first;
+        block.n_cards = int64_t(end - first);
+        blocks_.push_back(block);
+        nodes_ += trie.nodes.size();
+        slots_ += size_t(block.n_slots);
+        largest_.slots = std::max(largest_.slots, size_t(block.n_slots));
+        largest_.levels = std::max(largest_.levels, deepest);
+        largest_.inner_slots = std::max(largest_.inner_slots, size_t(block.leaves.begin));
+        for (int32_t l = 0; l < block.n_inner; ++l)
+            largest_.width = std::max(largest_.width, size_t(padded(block.inner[l].end) - block.inner[l].begin));
+        trie.nodes.clear();
+    };
+    for (size_t c = 0; c < cards_.size(); ++c) {
+        Card &card = cards_[c];
+        const bool full = trie.nodes.size() >= std::max(kBlockNodes, kMeanWidth * deepest);
+        if (c > first && (full || h.rating[card.start] != h.rating[cards_[first].start])) {
+            close(c);
+            first = c, deepest = 0;
         }
-    }
-
-    slots_ = allocate_aligned(slot * sizeof(float));
-    for (size_t g = 0; g < groups_.size(); ++g) {
-        float *to = static_cast<float *>(slots_.get()) + groups_[g].slot;
-        const int64_t *start = lane_start_.data() + g * kLanes;
-        const int32_t *reviews = lane_reviews_.data() + g * kLanes;
-        int lanes = kLanes;
-        for (int32_t step = 1; step <= groups_[g].steps; ++step, to += 3 * kLanes) {
-            while (reviews[lanes - 1] <= step) --lanes;  // the first lane reaches every step
-            for (int lane = 0; lane < lanes; ++lane) {
-                const int64_t from = start[lane] + step;
-                to[lane] = float(h.delta_t[from]);
-                to[kLanes + lane] = float(h.rating[from]);
-                to[2 * kLanes + lane] = float(h.weight[from]);
-            }
-            for (int lane = lanes; lane < kLanes; ++lane) {  // padding: an unscored Good on the same day
-                to[lane] = 0.0f;
-                to[kLanes + lane] = 3.0f;
-                to[2 * kLanes + lane] = 0.0f;
-            }
+        if (c + kAhead < cards_.size()) {  // in sorted order the cards lie anywhere in memory
+            const int64_t ahead = cards_[c + kAhead].start;
+            __builtin_prefetch(h.rating + ahead);
+            __builtin_prefetch(h.delta_t + ahead);
+            __builtin_prefetch(h.weight + ahead);
+            __builtin_prefetch(h.weight + ahead + 8);
         }
+        deepest = std::max(deepest, size_t(card.reviews));
+        trie.add(h, card);
     }
-}
-
-Packed Pack::view() const {
-    return {static_cast<const float *>(slots_.get()), groups_.data(), lane_reviews_.data(), lane_start_.data()};
+    if (!cards_.empty()) close(cards_.size());
 }
 
 }  // namespace fsrs

@@ -1,10 +1,9 @@
-// Histories -> lanes: cards of the same first rating and similar length side by side.
+// Histories -> blocks: the cards sorted by their histories, and the trie of each run of them.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "kernel.hpp"
@@ -31,22 +30,22 @@ class Pack {
   public:
     // Throws std::invalid_argument with one sentence when a value is outside its range.
     explicit Pack(const Histories &histories);
+    Pack(const Pack &) = delete;  // the blocks point into it
+    Pack &operator=(const Pack &) = delete;
 
-    Packed view() const;
     size_t reviews() const { return reviews_; }
-    size_t slots() const { return slot_count_; }  // steps times lanes, padding included
-    int longest() const { return longest_; }      // steps of the longest group
-    // Ranges of groups that are summed on their own; they do not depend on the number of threads.
-    const std::vector<std::pair<size_t, size_t>> &blocks() const { return blocks_; }
+    size_t nodes() const { return nodes_; }
+    size_t slots() const { return slots_; }  // nodes and padding
+    const Largest &largest() const { return largest_; }
+    // They depend on the histories alone, and so do sums over them, whatever the number of threads.
+    const std::vector<Block> &blocks() const { return blocks_; }
 
   private:
-    size_t reviews_ = 0, slot_count_ = 0;
-    int longest_ = 0;
-    AlignedBytes slots_;
-    std::vector<Group> groups_;
-    std::vector<int32_t> lane_reviews_;
-    std::vector<int64_t> lane_start_;
-    std::vector<std::pair<size_t, size_t>> blocks_;
+    size_t reviews_ = 0, nodes_ = 0, slots_ = 0;
+    Largest largest_;
+    std::vector<Block> blocks_;
+    std::vector<AlignedBytes> memory_;  // what the blocks point to
+    std::vector<Card> cards_;
 };
 
 }  // namespace fsrs

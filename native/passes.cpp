@@ -128,13 +128,11 @@ Constants constants(const double *w) {
 void evaluate(const Pack &pack, const double *w, Wanted wanted, int threads, const Kernel &kernel, double *sums) {
     validate(w);
     const Constants c = constants(w);
-    const Packed view = pack.view();
     const size_t n = wanted == Wanted::loss ? 1 : wanted == Wanted::gradient ? 1 + kParameters : 1 + kParameters + kFisher;
     const auto pass = wanted == Wanted::loss ? kernel.loss : wanted == Wanted::gradient ? kernel.gradient : kernel.fisher;
     std::vector<double> parts(pack.blocks().size() * n);
-    over_blocks(pack, threads, kernel.workspace(pack.longest()), [&](size_t block, void *workspace) {
-        const auto [begin, end] = pack.blocks()[block];
-        pass(view, begin, end, c, workspace, parts.data() + block * n);
+    over_blocks(pack, threads, kernel.workspace(pack.largest()), [&](size_t block, void *workspace) {
+        pass(pack.blocks()[block], c, workspace, parts.data() + block * n);
     });
     std::fill(sums, sums + n, 0.0);
     for (size_t block = 0; block < pack.blocks().size(); ++block)
@@ -144,10 +142,8 @@ void evaluate(const Pack &pack, const double *w, Wanted wanted, int threads, con
 void forward(const Pack &pack, const double *w, int threads, const Kernel &kernel, const Output &out) {
     validate(w);
     const Constants c = constants(w);
-    const Packed view = pack.view();
-    over_blocks(pack, threads, kernel.workspace(pack.longest()), [&](size_t block, void *workspace) {
-        const auto [begin, end] = pack.blocks()[block];
-        kernel.forward(view, begin, end, c, workspace, out);
+    over_blocks(pack, threads, kernel.workspace(pack.largest()), [&](size_t block, void *workspace) {
+        kernel.forward(pack.blocks()[block], c, workspace, out);
     });
 }
 

@@ -1,4 +1,4 @@
-// Lanes: the cards that one step of the recurrence moves side by side.
+// Lanes: the histories that one step of the recurrence moves side by side.
 //
 // This header is compiled once per instruction set (see CMakeLists.txt). Everything lives in an anonymous namespace
 // and nothing here instantiates a standard template, so that no function compiled for a newer processor can be
@@ -29,11 +29,12 @@ constexpr int kUnroll = FSRS_UNROLL;
 constexpr int kUnroll = 4;
 #endif
 #endif
-constexpr int kStrip = kVector * kUnroll;  // cards that one step of the recurrence moves
+constexpr int kStrip = kVector * kUnroll;
 
 typedef float VFloat __attribute__((vector_size(kVector * 4)));
 typedef int32_t VInt __attribute__((vector_size(kVector * 4)));
 typedef VFloat VFloatInMemory __attribute__((may_alias));
+typedef VInt VIntInMemory __attribute__((may_alias));
 typedef uint32_t VBits __attribute__((vector_size(kVector * 4)));
 
 // N registers side by side.
@@ -48,6 +49,7 @@ struct Mask {  // every lane all ones or all zeros
 
 #define FSRS_EACH for (int i = 0; i < N; ++i)
 #define FSRS_INLINE inline __attribute__((always_inline))
+#define FSRS_INLINE_BODY __attribute__((always_inline))  // of a lambda
 
 FSRS_INLINE VFloat splat(float x) { return VFloat{} + x; }
 
@@ -211,6 +213,30 @@ FSRS_INLINE void store(float *p, Lanes<N> a) { FSRS_EACH *(VFloatInMemory *)(p +
 template <int N>
 FSRS_INLINE void add_to(float *p, Lanes<N> a) { store(p, load<N>(p) + a); }
 
+// base[index of the lane] in every lane.
+FSRS_INLINE Lanes<1> gather(const float *base, VInt index) {
+#if defined(__AVX512F__)
+    return {{(VFloat)_mm512_i32gather_ps((__m512i)index, base, 4)}};
+#elif defined(__AVX2__)
+    return {{VFloat{base[index[0]], base[index[1]], base[index[2]], base[index[3]], base[index[4]], base[index[5]], base[index[6]], base[index[7]]}}};
+#else
+    Lanes<1> r{};
+    for (int lane = 0; lane < kVector; ++lane) r.v[0][lane] = base[index[lane]];
+    return r;
+#endif
+}
+template <int N>
+FSRS_INLINE Lanes<N> gather(const float *base, const int32_t *index) {  // index aligned to a register
+    Lanes<N> r;
+    FSRS_EACH r.v[i] = gather(base, *(const VIntInMemory *)(index + i * kVector)).v[0];
+    return r;
+}
+// to[index[lane]] += a's lane, one lane after the other.
+template <int N>
+FSRS_INLINE void scatter_add(float *to, const int32_t *index, Lanes<N> a) {
+    FSRS_EACH for (int lane = 0; lane < kVector; ++lane) to[index[i * kVector + lane]] += a.v[i][lane];
+}
+
 FSRS_INLINE bool everywhere(Mask<1> m) {  // true in every lane
 #if defined(__AVX512F__)
     return _mm512_movepi32_mask((__m512i)m.v[0]) == 0xffff;
@@ -223,6 +249,10 @@ FSRS_INLINE bool everywhere(Mask<1> m) {  // true in every lane
         if (!m.v[0][i]) return false;
     return true;
 #endif
+}
+
+FSRS_INLINE bool anywhere(Mask<1> m) {  // true in some lane
+    return !everywhere({{~m.v[0]}});
 }
 
 FSRS_INLINE double sum(VFloat a) {
