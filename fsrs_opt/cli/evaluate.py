@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import time
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
 from fsrs_opt.cli import options
 from fsrs_opt.cli.json_output import print_json
+from fsrs_opt.cli.reading import reading
 
 
 @click.command(short_help="Judge your parameters, on reviews they have not seen too.")
 @options.path_argument
+@options.selection_options
 @click.option(
     "--parameters",
     metavar='"w0,w1,…"',
@@ -49,6 +50,7 @@ from fsrs_opt.cli.json_output import print_json
 @click.option("--quiet", is_flag=True, help="Print only the verdict; no progress.")
 def evaluate(
     path: Path,
+    selection: dict[str, Any],
     parameters: tuple[float, ...] | None,
     against: tuple[float, ...] | None,
     splits: int,
@@ -75,21 +77,11 @@ def evaluate(
       fsrs-opt evaluate collection.colpkg --json --no-splits
       fsrs-opt evaluate reviews.csv --parameters "0.4, 1.2, …" --against "0.5, 1.1, …"
     """
-    started = time.perf_counter()
-    from fsrs_opt.cli.progress import Bar
-
-    with Bar(shown=not quiet) as bar:
-        # A file that cannot be read is told at once, before torch is loaded.
-        bar.doing(f"reading {path.name}")
-        from fsrs_opt.sources import read
-
-        collection = read(path, timezone=timezone, day_start=day_start)
-        read_at = time.perf_counter()
-        bar.doing("loading torch")
+    with reading(path, selection, timezone=timezone, day_start=day_start, quiet=quiet) as job:
         from fsrs_opt.commands.evaluate import evaluate as run
 
         result = run(
-            collection,
+            job.collection,
             parameters=parameters,
             against=against,
             recipe=recipe,
@@ -98,11 +90,10 @@ def evaluate(
             ignore_before=ignore_before,
             splits=0 if no_splits else splits,
             workers=workers,
-            progress=bar.training,
-            held_out_progress=bar.held_out,
+            progress=job.bar.training,
+            held_out_progress=job.bar.held_out,
         )
-    total = time.perf_counter() - started
-    result = replace(result, seconds={**result.seconds, "read": read_at - started, "total": total})
+    result = job.timed(result)
     if as_json:
         from fsrs_opt.commands.as_json_evaluation import evaluated
 

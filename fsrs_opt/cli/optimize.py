@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import time
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
 from fsrs_opt.cli import options
 from fsrs_opt.cli.json_output import print_json
+from fsrs_opt.cli.reading import reading
 
 
 @click.command(
@@ -17,6 +17,7 @@ from fsrs_opt.cli.json_output import print_json
     epilog="Anki: File > Export makes a .colpkg; parameters go to Deck options > FSRS.",
 )
 @options.path_argument
+@options.selection_options
 @click.option(
     "--recipe",
     type=click.Choice(options.RECIPES),
@@ -68,6 +69,7 @@ from fsrs_opt.cli.json_output import print_json
 @click.option("--quiet", is_flag=True, help="Print only the verdict and the line to paste; no progress.")
 def optimize(
     path: Path,
+    selection: dict[str, Any],
     recipe: str,
     stages: tuple[str, ...],
     current: tuple[float, ...] | None,
@@ -96,7 +98,6 @@ def optimize(
       fsrs-opt optimize collection.colpkg --json --output result.json
       fsrs-opt optimize reviews.csv --timezone Europe/Berlin --day-start 4
     """
-    started = time.perf_counter()
     if output is not None:
         from fsrs_opt.atomic_file import check_target
 
@@ -106,21 +107,12 @@ def optimize(
 
         targets.check(report, path, force=True)
 
-    from fsrs_opt.cli.progress import Bar
-
-    with Bar(shown=not quiet) as bar:
-        # A file that cannot be read is told at once, before torch is loaded.
-        bar.doing(f"reading {path.name}")
-        from fsrs_opt.sources import read
-
-        collection = read(path, timezone=timezone, day_start=day_start)
-        read_at = time.perf_counter()
-        bar.doing("loading torch")
+    with reading(path, selection, timezone=timezone, day_start=day_start, quiet=quiet) as job:
         from fsrs_opt.commands.optimize import optimize as run
         from fsrs_opt.evaluation.time_series import N_SPLITS
 
         result = run(
-            collection,
+            job.collection,
             recipe=recipe,
             stages=stages,
             current=current,
@@ -131,17 +123,16 @@ def optimize(
             workers=workers,
             device=device,
             kernel=kernel,
-            progress=bar.training,
-            held_out_progress=bar.held_out,
+            progress=job.bar.training,
+            held_out_progress=job.bar.held_out,
         )
         if report is not None:
-            bar.doing("drawing the report")
+            job.bar.doing("drawing the report")
             from fsrs_opt.commands.evaluate import evaluated
             from fsrs_opt.report.files import write
 
             write(evaluated(result), report)
-    total = time.perf_counter() - started
-    result = replace(result, seconds={**result.seconds, "read": read_at - started, "total": total})
+    result = job.timed(result)
 
     if output is not None:
         from fsrs_opt.atomic_file import replacing

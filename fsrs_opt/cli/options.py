@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
 
@@ -50,6 +51,73 @@ def fit_options(command: Command) -> Command:
         type=click.IntRange(min=0),
         help="Number of relearning steps. [default: of the preset with the most reviews]",
     )(command)
+
+
+def selection_options(command: Command) -> Command:
+    """--deck, --preset, --tag, --exclude-flag and --suspended.
+
+    The command gets them together as `selection`, the arguments of `fsrs_opt.sources.select`.
+    """
+
+    @wraps(command)
+    def selecting(
+        *positional: Any,
+        decks: tuple[str, ...],
+        presets: tuple[str, ...],
+        tags: tuple[str, ...],
+        exclude_flags: tuple[int, ...],
+        suspended: str | None,
+        **named: Any,
+    ) -> Any:
+        named["selection"] = {
+            "deck": decks,
+            "preset": presets,
+            "tag": tags,
+            "exclude_flag": exclude_flags,
+            "suspended": None if suspended is None else suspended == "include",
+        }
+        return command(*positional, **named)
+
+    for option in reversed(
+        (
+            click.option(
+                "--deck",
+                "decks",
+                metavar="NAME",
+                multiple=True,
+                help="Only this deck and its subdecks; * and ? stand for any letters. Can be repeated.",
+            ),
+            click.option(
+                "--preset",
+                "presets",
+                metavar="NAME",
+                multiple=True,
+                help="Only the cards of this preset, with its own settings. Can be repeated.",
+            ),
+            click.option(
+                "--tag",
+                "tags",
+                metavar="TAG",
+                multiple=True,
+                help="Only cards whose note has this tag or one below it. Can be repeated.",
+            ),
+            click.option(
+                "--exclude-flag",
+                "exclude_flags",
+                metavar="N",
+                type=click.IntRange(1, 7),
+                multiple=True,
+                help="Leave out cards with this flag, 1 to 7. Can be repeated.",
+            ),
+            click.option(
+                "--suspended",
+                type=click.Choice(("include", "exclude")),
+                help="Suspended cards. [default: as Anki: out for a preset without a search of its own]",
+            ),
+        )
+    ):
+        selecting = option(selecting)
+    return cast(Command, selecting)
 
 
 def workers_option(command: Command) -> Command:

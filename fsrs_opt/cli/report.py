@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import time
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
 from fsrs_opt.cli import options
 from fsrs_opt.cli.json_output import print_json
+from fsrs_opt.cli.reading import reading
 
 
 @click.command(short_help="Write a page that shows how FSRS fits you.")
 @options.path_argument
+@options.selection_options
 @click.option(
     "-o",
     "--output",
@@ -48,6 +49,7 @@ from fsrs_opt.cli.json_output import print_json
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 def report(
     path: Path,
+    selection: dict[str, Any],
     output: Path | None,
     plots: Path | None,
     plot_format: str,
@@ -73,43 +75,33 @@ def report(
       fsrs-opt report collection.colpkg -o report.html
       fsrs-opt report collection.colpkg --plots pictures --plot-format png
     """
-    started = time.perf_counter()
-    from fsrs_opt.cli.progress import Bar
     from fsrs_opt.report import targets
 
     target = targets.default_target(path) if output is None else output
     targets.check(target, path, force=force, plots=plots, form=plot_format)
 
-    with Bar(shown=not quiet) as bar:
-        # A file that cannot be read is told at once, before torch is loaded.
-        bar.doing(f"reading {path.name}")
-        from fsrs_opt.sources import read
-
-        collection = read(path, timezone=timezone, day_start=day_start)
-        read_at = time.perf_counter()
-        bar.doing("loading torch")
+    with reading(path, selection, timezone=timezone, day_start=day_start, quiet=quiet) as job:
         from fsrs_opt.commands.evaluate import evaluate
 
         found = evaluate(
-            collection,
+            job.collection,
             parameters=current,
             relearning_steps=relearning_steps,
             short_term=not no_short_term,
             ignore_before=ignore_before,
             workers=workers,
-            progress=bar.training,
-            held_out_progress=bar.held_out,
+            progress=job.bar.training,
+            held_out_progress=job.bar.held_out,
         )
-        bar.doing("drawing")
+        job.bar.doing("drawing")
         from fsrs_opt.report.files import write
 
         pictures = write(found, target, plots=plots, form=plot_format)
-    total = time.perf_counter() - started
+    found = job.timed(found)
     if as_json:
         from fsrs_opt.commands.as_json_evaluation import evaluated
 
-        seconds = {**found.seconds, "read": read_at - started, "total": total}
-        print_json(evaluated(replace(found, seconds=seconds)))
+        print_json(evaluated(found))
     elif not quiet:
         click.echo(found.evaluation.verdict.sentence)
         click.echo(f"Report written to {target}.")

@@ -53,7 +53,7 @@ def of_presets(
     """
     messages: list[str] = []
     sets = []
-    preset_of = preset_of_cards(collection, card_id)
+    preset_of = preset_in_force(collection, card_id)
     for preset_id in np.unique(preset_of).tolist():
         preset = collection.presets.get(preset_id)
         name = preset.name if preset is not None else "Default"
@@ -72,6 +72,15 @@ def of_presets(
     if not any(one.stored for one in sets):
         return (), messages
     return tuple(sets), messages
+
+
+def preset_in_force(collection: Collection, card_id: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The preset whose settings and parameters a fit is about, int64 [n_cards]: where one preset was selected
+    that one, whatever cards its search found, else that of each card."""
+    chosen = collection.selection
+    if chosen is not None and len(chosen.presets) == 1:
+        return np.full(len(card_id), chosen.presets[0], dtype=np.int64)
+    return preset_of_cards(collection, card_id)
 
 
 def preset_of_cards(collection: Collection, card_id: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from fsrs_opt.commands import current as current_parameters
 from fsrs_opt.commands.current import CurrentSet
@@ -20,6 +21,15 @@ from fsrs_opt.training.data import TrainingSet, training_set
 
 if TYPE_CHECKING:
     from fsrs_opt.sources.collection import Collection
+
+Int64 = npt.NDArray[np.int64]
+
+SELECTION_REASONS = {
+    "search": "not found by the preset's own search",
+    "suspended": "suspended",
+    "flag": "with a flag that is excluded",
+}
+"""Why cards are not selected, by the keys of `Selection.left_out`."""
 
 
 @dataclass(frozen=True)
@@ -58,16 +68,12 @@ def prepare(
     read_at = time.perf_counter()
 
     messages = list(collection.source.notes)
-    date = collection.ignore_before if ignore_before is None else ignore_before
-    try:
-        cutoff = parse_date(date) if date else 0
-    except UsageError:
-        cutoff = 0
-        messages.append(f"The preset's cut-off date “{date}” cannot be read and is ignored.")
+    cutoff, said = cut_off(collection, ignore_before)
+    messages += said
     past = histories(collection.log, collection.day.day_of, ignore_before_ms=cutoff)
     data = training_set(past)
     if not len(data):
-        raise NothingToTrainError(why_nothing(collection, past, cutoff > 0))
+        raise NothingToTrainError(why_nothing(collection, past))
     if given is not None:
         in_use: tuple[CurrentSet, ...] = (
             CurrentSet("given", given, np.ones(past.n_cards, dtype=bool), stored=True, given=True),
@@ -82,18 +88,59 @@ def prepare(
         )
     if n_presets > 1 and relearning_steps is None:
         messages.append(f"The number of relearning steps is that of “{largest}”, which has the most reviews.")
-    if not date and any(preset.ignore_before for preset in collection.presets.values()):
-        messages.append("The presets' own cut-off dates do not apply to the whole collection.")
+    by_preset = collection.selection is not None and collection.selection.presets
+    dates = any(preset.ignore_before for preset in collection.presets.values())
+    if ignore_before is None and not by_preset and dates:
+        what = "the whole collection" if collection.selection is None else "this selection"
+        messages.append(f"The presets' own cut-off dates do not apply to {what}.")
     seconds = {"read": read_at - started, "histories": time.perf_counter() - read_at}
     return Prepared(collection, past, data, in_use, steps, tuple(messages), seconds)
 
 
-def why_nothing(collection: Collection, past: Histories, cut_off: bool) -> str:
+def cut_off(
+    collection: Collection, ignore_before: str | None
+) -> tuple[int | Callable[[Int64], Int64], list[str]]:
+    """The time (ms) before which learned cards are left out, or a function that gives it for card ids, and
+    sentences about dates that cannot be read.
+
+    The date that was asked for; else that of the selected preset, or of each card's own where several presets
+    with different ones were selected; else none.
+    """
+    if ignore_before is not None:
+        return parse_date(ignore_before), []
+    said = []
+    chosen = collection.selection
+    dates = {} if chosen is None else chosen.cut_offs
+    if len(set(dates.values())) <= 1:
+        dates = {0: collection.ignore_before}
+    times = {}
+    for preset_id, date in dates.items():
+        try:
+            times[preset_id] = parse_date(date) if date else 0
+        except UsageError:
+            times[preset_id] = 0
+            said.append(f"The preset's cut-off date “{date}” cannot be read and is ignored.")
+    if len(times) == 1:
+        return next(iter(times.values())), said
+
+    def of_cards(card_id: Int64) -> Int64:
+        preset_of = current_parameters.preset_of_cards(collection, card_id)
+        since = np.zeros(len(card_id), dtype=np.int64)
+        for preset_id, time_ms in times.items():
+            since[preset_of == preset_id] = time_ms
+        return since
+
+    return of_cards, said
+
+
+def why_nothing(collection: Collection, past: Histories) -> str:
     """One sentence on why there is no item at all."""
     where = collection.source.path
+    if past.rows == 0 and collection.selection is not None:
+        return nothing_selected(collection)
     if past.rows == 0:
         return f"{where} holds no reviews: study some cards first."
-    if cut_off and past.left_out["before_cutoff"] and not past.n_reviews:
+    if past.left_out["before_cutoff"] and not past.n_reviews:
         return f"{where}: the cut-off leaves 0 reviews: choose an earlier date."
     if past.n_reviews == 0:
         return (
@@ -106,12 +153,27 @@ def why_nothing(collection: Collection, past: Histories, cut_off: bool) -> str:
     )
 
 
+def nothing_selected(collection: Collection) -> str:
+    """One sentence on a selection without any review."""
+    assert collection.selection is not None
+    n_cards = 0 if collection.cards is None else len(collection.cards)
+    what = f"the {n_cards:,} cards" if n_cards > 1 else "the one card" if n_cards else "no card is"
+    left = [
+        f"{count:,} {SELECTION_REASONS[reason]}"
+        for reason, count in collection.selection.left_out.items()
+        if count
+    ]
+    why = f" (left out: {', '.join(left)})" if left else ""
+    selected = f"{what} selected{why}{' have no reviews' if n_cards > 1 else ' has none' if n_cards else ''}"
+    return f"{collection.source.path}: {selected}; choose more, or see what there is with fsrs-opt inspect."
+
+
 def _relearning_steps(collection: Collection, past: Histories, asked: int | None) -> tuple[int, str, int]:
     """Relearning steps on the day of a lapse: as asked, else of the preset with the most reviews; the name of
     that preset; and how many presets these cards have."""
     if not collection.presets:
         return 1 if asked is None else asked, "", 0
-    preset_of = current_parameters.preset_of_cards(collection, past.card_id)
+    preset_of = current_parameters.preset_in_force(collection, past.card_id)
     presets, index = np.unique(preset_of, return_inverse=True)
     reviews = np.bincount(index, weights=np.diff(past.offsets))
     largest = collection.presets.get(int(presets[reviews.argmax()]))

@@ -70,12 +70,18 @@ class Histories:
         return len(self.rating)
 
 
-def histories(log: pd.DataFrame, day_of: Callable[[Array], Array], *, ignore_before_ms: int = 0) -> Histories:
+def histories(
+    log: pd.DataFrame,
+    day_of: Callable[[Array], Array],
+    *,
+    ignore_before_ms: int | Callable[[Array], Array] = 0,
+) -> Histories:
     """The history of every card of a review log that has one.
 
     log: a review log (see `fsrs_opt.reviews.log`), rows in any order; the result is the same for all of them.
     day_of: review times [n] in ms to day numbers [n]; not called when the log has a `day` column of its own.
-    ignore_before_ms: cards whose history starts before this time are left out as a whole.
+    ignore_before_ms: cards whose history starts before this time are left out as a whole; or a function of
+    card ids [n] that gives such a time [n] for each card.
     """
     rows = len(log)
     order = _card_and_time_order(log)
@@ -93,7 +99,8 @@ def histories(log: pd.DataFrame, day_of: Callable[[Array], Array], *, ignore_bef
     start, has_start = _learning_starts(card, n_cards, learning, cramming, reset)
     del cramming, reset, learning
     trained = has_start.copy()
-    trained[has_start] = time[start[has_start]] >= ignore_before_ms
+    since = ignore_before_ms(all_cards[has_start]) if callable(ignore_before_ms) else ignore_before_ms
+    trained[has_start] = time[start[has_start]] >= since
 
     # A usable row is kept from its card's start on; `n_cards`-long tables are looked up per usable row only.
     index = np.flatnonzero(usable)

@@ -84,6 +84,42 @@ class Source:
 
 
 @dataclass(frozen=True)
+class Selection:
+    """What `select` was asked for, what it left out, and by which rules.
+
+    decks: ids of the decks that were named, subdecks too. presets: ids of those that were named. tags, flags:
+    as asked. searches: preset id -> the stored search that chose its cards, where it has one; by_anki: those
+    that Anki's own code evaluated. suspended: the rule in force, a key of `SUSPENDED_RULES`. left_out: cards
+    by the reason that applied first: "search" (in the preset's decks, and not found by its search),
+    "suspended", "flag"; only reasons that could apply. suspended_kept: suspended cards that are in. cut_offs:
+    preset id -> its cut-off date, "YYYY-MM-DD" or "" (as stored), of the presets that were named.
+    """
+
+    decks: tuple[int, ...] = ()
+    presets: tuple[int, ...] = ()
+    tags: tuple[str, ...] = ()
+    flags: tuple[int, ...] = ()
+    searches: dict[int, str] = field(default_factory=dict)
+    by_anki: tuple[int, ...] = ()
+    suspended: str = "whole"
+    left_out: dict[str, int] = field(default_factory=dict)
+    suspended_kept: int = 0
+    cut_offs: dict[int, str] = field(default_factory=dict)
+
+
+SUSPENDED_RULES: Final = {
+    "whole": "kept, as Anki does in a whole collection",
+    "deck": "kept, as Anki does in a search for a deck or tag",
+    "preset": "left out, as Anki does for a preset without a search of its own",
+    "search": "as the preset's own search says",
+    "mixed": "left out, but where a preset's own search says otherwise",
+    "include": "kept (--suspended include)",
+    "exclude": "left out (--suspended exclude)",
+}
+"""What becomes of suspended cards, in words."""
+
+
+@dataclass(frozen=True)
 class Collection:
     """A review log and what the file tells about the collection.
 
@@ -91,7 +127,8 @@ class Collection:
     card_id int64, deck_id int64 (the home deck), filtered_deck_id int64 (0 when the card is in its home
     deck), suspended bool, flag int8 (0 none, 1..7). schema: Anki's schema version, None for a table of
     reviews. ignore_before: the cut-off date in force, "YYYY-MM-DD" or "": the preset's where `select` chose
-    one, none for a whole collection.
+    one, none for a whole collection, nor where the chosen presets' dates differ (see `Selection.cut_offs`).
+    selection: what `select` did, None for a whole collection.
     """
 
     log: pd.DataFrame
@@ -102,3 +139,4 @@ class Collection:
     schema: int | None
     source: Source = field(repr=False)
     ignore_before: str = ""
+    selection: Selection | None = None

@@ -77,6 +77,13 @@ def read(
         return Collection(*stored, known.decks, known.presets, day, known.schema, source)
 
 
+@contextmanager
+def opened(path: Path) -> Iterator[Database]:
+    """The database of a file that `read` has read, for what else is to be looked up in it."""
+    with _open(path, detect(path)) as found:
+        yield found.database
+
+
 @dataclass(frozen=True)
 class _Opened:
     database: Database

@@ -1,98 +1,181 @@
-"""The reviews of one deck or preset, by Anki's rules."""
+"""The reviews of some decks, presets, flags and tags, by Anki's rules."""
 
 from __future__ import annotations
 
-import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from fsrs_opt.errors import UsageError
-from fsrs_opt.sources.collection import Collection
-from fsrs_opt.sources.nearby import did_you_mean
+from fsrs_opt.errors import FsrsOptError, UsageError
+from fsrs_opt.sources import names
+from fsrs_opt.sources.collection import Collection, Selection
+from fsrs_opt.sources.search.find import Found, find_cards
+
+Name = str | int
+One = TypeVar("One", str, int, str | int)
+Bools = NDArray[np.bool_]
 
 
 def select(
     collection: Collection,
     *,
-    deck: str | int | None = None,
-    preset: str | int | None = None,
+    deck: Name | Sequence[Name] | None = None,
+    preset: Name | Sequence[Name] | None = None,
+    tag: str | Sequence[str] | None = None,
+    exclude_flag: int | Sequence[int] | None = None,
     suspended: bool | None = None,
 ) -> Collection:
-    """The collection with the reviews and cards of one deck or preset only (both: of the cards in both).
+    """The collection with the chosen reviews and cards only.
 
-    deck: a name (case does not matter, subdecks are included) or an id (that deck alone). A card in a
-    filtered deck belongs to its home deck; a filtered deck's name selects the cards in it. preset: a name or
-    an id. suspended: True keeps suspended cards, False leaves them out; None does as Anki: out for a preset,
-    in for a deck. Without deck and preset nothing is left out, deleted cards' reviews included, unless
-    `suspended` is False, which keeps the existing cards that are not suspended.
+    deck: names (case does not matter, * and ? stand for any letters, subdecks are included) or ids (that deck
+    alone). A card in a filtered deck belongs to its home deck; a filtered deck's name selects the cards in
+    it. preset: names or ids. tag: of notes, patterns too; tags below one (a::b) are included. Several decks,
+    or presets, or tags, select the cards of any of them; decks and presets and tags together the cards in all
+    three. exclude_flag: cards with such a flag (1 to 7) go. suspended: True keeps suspended cards, False
+    leaves them out; None does as Anki: out for a preset without a search of its own, else in. Without any of
+    these nothing is left out, deleted cards' reviews included; with any of them but `suspended=True` only
+    cards that exist are left.
 
-    The preset's own cut-off date comes into force (`Collection.ignore_before`). Decks, presets and all else
-    stay as they are. Raises UsageError for a name that does not exist.
+    A preset with a stored search has the cards that the search finds, in its decks or not, as in Anki. The
+    chosen presets' cut-off dates come into force. Decks, presets and all else stay as they are;
+    `Collection.selection` says what was done.
+
+    Raises UsageError for a name that does not exist, a table of reviews, and a stored search that cannot be
+    applied. For searches and tags the file is opened again: SourceError where that fails.
     """
-    if deck is None and preset is None and suspended is not False:
+    decks, presets, tags, flags = _several(deck), _several(preset), _several(tag), _several(exclude_flag)
+    if not (decks or presets or tags or flags or suspended is False):
         return collection
+    _check_cards(collection)
+    asked = names.find("preset", presets, {id_: one.name for id_, one in collection.presets.items()})
+    found = _found(collection, asked, tags, suspended)
+    return _selected(collection, found, decks, asked, tags, flags, suspended)
+
+
+def each_preset(
+    collection: Collection,
+    *,
+    tag: str | Sequence[str] | None = None,
+    exclude_flag: int | Sequence[int] | None = None,
+    suspended: bool | None = None,
+) -> dict[int, Collection | FsrsOptError]:
+    """What `select` gives for each preset alone, by its id, in the order of the presets' names; an error in
+    place of a preset whose search cannot be applied. The file is opened once for all searches."""
+    _check_cards(collection)
+    tags, flags = _several(tag), _several(exclude_flag)
+    presets = sorted(collection.presets, key=lambda id_: names.key(collection.presets[id_].name))
+    found = _found(collection, presets, tags, suspended)
+    selected: dict[int, Collection | FsrsOptError] = {}
+    for id_ in presets:
+        try:
+            selected[id_] = _selected(collection, found, [], [id_], tags, flags, suspended)
+        except FsrsOptError as error:
+            selected[id_] = error
+    return selected
+
+
+def _check_cards(collection: Collection) -> None:
+    if collection.cards is None:
+        raise UsageError(
+            f"{collection.source.path} is a table of reviews: it has no decks, presets, flags or tags to"
+            " select by; give the Anki collection, or an export of it"
+        )
+
+
+def _found(
+    collection: Collection, presets: Sequence[int], tags: Sequence[str], suspended: bool | None
+) -> Found:
+    """What the searches of these presets find, and which cards have one of the tags."""
+    searches = {id_: text for id_ in presets if (text := collection.presets[id_].search.strip())}
+    return find_cards(collection, searches, tags, ignore_suspended=suspended is True)
+
+
+def _selected(
+    collection: Collection,
+    found: Found,
+    decks: Sequence[Name],
+    presets: Sequence[int],
+    tags: Sequence[str],
+    flags: Sequence[int],
+    suspended: bool | None,
+) -> Collection:
     cards = collection.cards
-    if cards is None:
-        raise UsageError(f"{collection.source.path} is a table of reviews: it has no decks or presets.")
-    chosen = np.ones(len(cards), dtype=bool)
-    home = cards["deck_id"].to_numpy()
-    if deck is not None:
-        ids = _deck_ids(collection, deck)
-        chosen &= np.isin(home, ids) | np.isin(cards["filtered_deck_id"].to_numpy(), ids)
-    notes, ignore_before = collection.source.notes, collection.ignore_before
-    if preset is not None:
-        ids = _preset_ids(collection, preset)
-        chosen &= np.isin(home, [each.id for each in collection.decks.values() if each.preset_id in ids])
-        own = [collection.presets[each].search for each in ids if collection.presets[each].search]
-        ignore_before = max((collection.presets[each].ignore_before for each in ids), default="")
-        if own and suspended is None:
-            notes = (*notes, f"The preset's own search ({own[0]}) was not applied; Anki's default was.")
-    if suspended is False or (suspended is None and preset is not None):
-        chosen &= ~cards["suspended"].to_numpy()
+    assert cards is not None
+    id_, home, out = (cards[name].to_numpy() for name in ("card_id", "deck_id", "suspended"))
+    chosen: Bools = np.ones(len(cards), dtype=bool)
+    left_out: dict[str, int] = {}
+
+    def leave_out(reason: str, which: Bools) -> None:
+        left_out[reason] = int(np.count_nonzero(chosen & which))
+        chosen[which] = False
+
+    deck_ids = names.find("deck", decks, {one.id: one.name for one in collection.decks.values()}, nested=True)
+    if decks:
+        chosen &= np.isin(home, deck_ids) | np.isin(cards["filtered_deck_id"].to_numpy(), deck_ids)
+    if tags:
+        chosen &= np.isin(id_, found.tagged)
+    searches = {each: collection.presets[each].search for each in presets if each in found.cards}
+    if presets:
+        searched = np.zeros(len(cards), dtype=bool)
+        for each in searches:
+            searched |= np.isin(id_, found.of(each, collection.presets[each].name))
+        its_cards = np.isin(home, [one.id for one in collection.decks.values() if one.preset_id in presets])
+        by_default = np.isin(
+            home,
+            [
+                one.id
+                for one in collection.decks.values()
+                if one.preset_id in presets and one.preset_id not in searches
+            ],
+        )
+        if searches:
+            leave_out("search", its_cards & ~by_default & ~searched)
+        chosen &= by_default | searched
+        if suspended is None:
+            leave_out("suspended", out & ~searched)
+    if suspended is False:
+        leave_out("suspended", out)
+    if flags:
+        leave_out("flag", np.isin(cards["flag"].to_numpy(), flags))
+
     kept = cards[chosen].reset_index(drop=True)
     rows = np.isin(collection.log["card_id"].to_numpy(), kept["card_id"].to_numpy())
+    cut_offs = {each: collection.presets[each].ignore_before for each in presets}
     return replace(
         collection,
         log=collection.log[rows].reset_index(drop=True),
         cards=kept,
-        source=replace(collection.source, notes=notes),
-        ignore_before=ignore_before,
+        ignore_before=next(iter(cut_offs.values())) if len(set(cut_offs.values())) == 1 else "",
+        selection=Selection(
+            decks=tuple(deck_ids),
+            presets=tuple(presets),
+            tags=tuple(tags),
+            flags=tuple(flags),
+            searches=searches,
+            by_anki=tuple(each for each in presets if each in found.by_anki),
+            suspended=_rule(suspended, presets=len(presets), searches=len(searches)),
+            left_out=left_out,
+            suspended_kept=int(np.count_nonzero(out & chosen)),
+            cut_offs=cut_offs,
+        ),
     )
 
 
-def _deck_ids(collection: Collection, deck: str | int) -> list[int]:
-    if not isinstance(deck, str):
-        if deck not in collection.decks:
-            raise UsageError(f"There is no deck with the id {deck}.")
-        return [deck]
-    key = _key(deck)
-    ids = [
-        each.id
-        for each in collection.decks.values()
-        if _key(each.name) == key or _key(each.name).startswith(f"{key}::")
-    ]
-    if not ids:
-        raise _unknown("deck", deck, (each.name for each in collection.decks.values()))
-    return ids
+def _rule(suspended: bool | None, *, presets: int, searches: int) -> str:
+    if suspended is not None:
+        return "include" if suspended else "exclude"
+    if not presets:
+        return "deck"
+    return "preset" if not searches else "search" if searches == presets else "mixed"
 
 
-def _preset_ids(collection: Collection, preset: str | int) -> list[int]:
-    if not isinstance(preset, str):
-        if preset not in collection.presets:
-            raise UsageError(f"There is no preset with the id {preset}.")
-        return [preset]
-    ids = [each.id for each in collection.presets.values() if _key(each.name) == _key(preset)]
-    if not ids:
-        raise _unknown("preset", preset, (each.name for each in collection.presets.values()))
-    return ids
-
-
-def _key(name: str) -> str:
-    """Names that Anki takes for the same have the same key."""
-    return unicodedata.normalize("NFC", name).casefold()
-
-
-def _unknown(what: str, name: str, names: Iterable[str]) -> UsageError:
-    return UsageError(f"There is no {what} named {name!r}{did_you_mean(name, names) or '.'}")
+def _several(given: One | Sequence[One] | None) -> list[One]:
+    """One value or several, as a list."""
+    if given is None:
+        return []
+    if isinstance(given, Iterable) and not isinstance(given, str):
+        return list(given)
+    return [given]
