@@ -15,7 +15,7 @@ from fsrs_opt.batch import remote
 from fsrs_opt.batch.content import files_of, measure
 from fsrs_opt.batch.recognize import PACKAGES, SUFFIXES, is_review_log
 from fsrs_opt.batch.tasks import Task
-from fsrs_opt.errors import SourceError, UsageError
+from fsrs_opt.errors import SourceError
 from fsrs_opt.sources.dataset import OTHER_TABLES, user_files, user_of
 from fsrs_opt.sources.detect import reason
 
@@ -161,11 +161,3 @@ class _Search:
         root = given.rstrip("/") + "/"
         name = url.removeprefix(root) if url.startswith(root) else posixpath.basename(url)
         self.tasks[url] = Task(url, name, size, remote.stamp_of(abouts))
-
-
-def parse_shard(text: str) -> tuple[int, int]:
-    """ "2/4" -> (2, 4). Raises UsageError for anything else."""
-    number, slash, of = text.partition("/")
-    if slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of):
-        return int(number), int(of)
-    raise UsageError(f"“{text}” is no part: write i/n, such as 1/4 for the first of four")

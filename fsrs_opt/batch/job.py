@@ -29,8 +29,8 @@ class Standing:
     """Where a job stands; it grows while the job runs.
 
     files: in this job; at_hand: of these, with results already; to_do: the others. sizes in bytes. done,
-    failed: results of this run; reviews: rows of review logs worked on. reasons: path (and deck or preset)
-    and reason of all that failed in this job, also before this run. found: how the files were found.
+    failed: results of this run; reviews: rows of review logs worked on. reasons: path, deck or preset, and
+    reason of all that failed in this job, also before this run. found: how the files were found.
     """
 
     files: int
@@ -44,7 +44,7 @@ class Standing:
     files_done: int = 0
     bytes_done: int = 0
     reviews: int = 0
-    reasons: list[tuple[str, str]] = field(default_factory=list)
+    reasons: list[tuple[str, str, str]] = field(default_factory=list)
     started: float = field(default_factory=time.monotonic)
     seconds: float = 0.0
 
@@ -72,8 +72,7 @@ class Standing:
                 self.done += 1
             else:
                 self.failed += 1
-                name = outcome.order.task.path + (f" ({row.name})" if row.name else "")
-                self.reasons.append((name, row.error))
+                self.reasons.append((outcome.order.task.path, row.name, row.error))
 
 
 def run(
@@ -153,9 +152,9 @@ def _plan(
     return orders, at_hand
 
 
-def _reasons(book: Book, paths: set[str], split: str) -> list[tuple[str, str]]:
+def _reasons(book: Book, paths: set[str], split: str) -> list[tuple[str, str, str]]:
     return [
-        (row["path"] + (f" ({row['part']})" if row["part"] else ""), row["error"])
+        (row["path"], row["part"], row["error"])
         for row in book.failures()
         if row["path"] in paths and row["split"] == split
     ]

@@ -14,8 +14,9 @@ WAITING, DONE, FAILED = "waiting", "done", "failed"
 
 @dataclass(frozen=True)
 class Options:
-    """How each task is fitted: the options of `fsrs_opt.optimize`, and evaluate: five more fits for held-out
-    figures and a held-out verdict. The same options have the same `key`, whatever the program's version."""
+    """How each task is fitted: the options of `fsrs_opt.optimize`; deck to suspended, those of
+    `fsrs_opt.sources.select`; evaluate: five more fits for held-out figures and a held-out verdict. The same
+    options have the same `key`, whatever the program's version."""
 
     recipe: str = "map"
     stages: tuple[str, ...] = ("pretrain", "train", "finetune")
@@ -28,6 +29,17 @@ class Options:
     device: str = "cpu"
     kernel: str | None = None
     evaluate: bool = False
+    deck: tuple[str, ...] = ()
+    preset: tuple[str, ...] = ()
+    tag: tuple[str, ...] = ()
+    exclude_flag: tuple[int, ...] = ()
+    suspended: bool | None = None
+
+    @property
+    def selection(self) -> dict[str, Any]:
+        """The arguments of `fsrs_opt.sources.select`."""
+        names = ("deck", "preset", "tag", "exclude_flag", "suspended")
+        return {name: getattr(self, name) for name in names}
 
     @property
     def key(self) -> str:

@@ -20,13 +20,14 @@ from fsrs_opt.batch.content import content_of
 from fsrs_opt.batch.tasks import DONE, FAILED, Options, Order, Outcome, Row, failed
 from fsrs_opt.commands import as_json
 from fsrs_opt.commands.optimize import Optimized, optimize
-from fsrs_opt.errors import SourceError, sentence
+from fsrs_opt.errors import FsrsOptError, SourceError, sentence
 from fsrs_opt.evaluation.evaluation import held_out_items, judge
 from fsrs_opt.evaluation.time_series import N_SPLITS
 from fsrs_opt.model import native
 from fsrs_opt.sources import read, select
 from fsrs_opt.sources.dataset import user_files, with_decks
 from fsrs_opt.sources.detect import read_head, reason
+from fsrs_opt.sources.selection import each_preset
 
 if TYPE_CHECKING:
     from fsrs_opt.evaluation.score import Scores
@@ -93,42 +94,54 @@ def _rows(path: Path, order: Order, done: tuple[str, ...], hashed: float) -> Ite
     started = time.perf_counter()
     options = order.options
     collection = read(path, timezone=options.timezone, day_start=options.day_start)
-    if order.split != "none":
+    if order.split != "none" or options.deck or options.preset:
         collection = with_decks(collection)
+    collection = select(collection, **options.selection)
+    parts = _parts(collection, order)
     seconds = {"hash": hashed, "read": time.perf_counter() - started}
-    if order.split == "none":
-        yield _row(collection, order, "", "", seconds)
-        return
-    for number, name in _parts(collection, order.split):
-        if str(number) not in done:
-            yield _row(collection, order, str(number), name, seconds)
+    for selection, name, part in parts:
+        if selection not in done:
+            yield _row(part, order, selection, name, seconds)
             seconds = {}  # the file was read once for all of them
 
 
-def _parts(collection: Collection, split: str) -> list[tuple[int, str]]:
-    """Id and name of the decks or presets whose cards have rows in the review log.
+def _parts(collection: Collection, order: Order) -> Iterator[tuple[str, str, Collection | FsrsOptError]]:
+    """Id, name and reviews of each deck or preset that has any; an error in place of the reviews of a preset
+    whose search cannot be applied.
 
     Raises SourceError where there are none.
     """
+    if order.split == "none":
+        return iter([("", "", collection)])
     where, cards = collection.source.path, collection.cards
     if cards is None:
-        raise SourceError(f"{where} is a table of reviews: it has no {split}s; leave --split away.")
+        raise SourceError(f"{where} is a table of reviews: it has no {order.split}s; leave --split away.")
+    if order.split == "preset":
+        of_preset = each_preset(collection, suspended=order.options.suspended)
+        presets = [
+            (str(each), collection.presets[each].name, part)
+            for each, part in of_preset.items()
+            if isinstance(part, FsrsOptError) or len(part.log)
+        ]
+        if presets:
+            return iter(presets)
     reviewed = np.isin(cards["card_id"].to_numpy(), collection.log["card_id"].to_numpy())
-    decks = [collection.decks[each] for each in np.unique(cards["deck_id"].to_numpy()[reviewed]).tolist() if each in collection.decks]
-    if not decks:
-        raise SourceError(f"{where} has no {split} with reviewed cards: study some cards first.")
-    if split == "deck":
-        return [(deck.id, deck.name) for deck in decks]
-    ids = sorted({deck.preset_id for deck in decks if deck.preset_id in collection.presets})
-    return [(each, collection.presets[each].name) for each in ids]
+    decks = np.intersect1d(cards["deck_id"].to_numpy()[reviewed], list(collection.decks)).tolist()
+    if order.split == "preset" or not decks:
+        raise SourceError(f"{where} has no {order.split} with reviewed cards: study some cards first.")
+    return (
+        (str(each), collection.decks[each].name, select(collection, deck=each)) for each in decks
+    )
 
 
 def _row(
-    collection: Collection, order: Order, selection: str, name: str, seconds: dict[str, float]
+    part: Collection | FsrsOptError, order: Order, selection: str, name: str, seconds: dict[str, float]
 ) -> Row:
-    local = collection.source.path
+    local = None
     try:
-        part = select(collection, **{order.split: int(selection)}) if selection else collection
+        if isinstance(part, FsrsOptError):
+            raise part
+        local = part.source.path
         row = _done(_optimized(part, order.options), selection, name, seconds)
         return replace(row, messages=tuple(_named(said, order, local) for said in row.messages))
     except Exception as error:

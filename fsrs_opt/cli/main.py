@@ -9,6 +9,8 @@ from collections.abc import Sequence
 import click
 
 from fsrs_opt import __version__
+from fsrs_opt.cli.batch import batch
+from fsrs_opt.cli.batch_results import results
 from fsrs_opt.cli.errors import exit_code_of
 from fsrs_opt.cli.evaluate import evaluate
 from fsrs_opt.cli.export import export
@@ -35,6 +37,7 @@ def fsrs_opt(context: click.Context, version: bool, verbose: bool) -> None:
       fsrs-opt optimize collection.colpkg
       fsrs-opt evaluate collection.colpkg
       fsrs-opt report collection.colpkg -o report.html
+      fsrs-opt batch decks/ --out results
       fsrs-opt inspect collection.colpkg
       fsrs-opt export collection.colpkg -o reviews.csv
     """
@@ -52,6 +55,8 @@ def fsrs_opt(context: click.Context, version: bool, verbose: bool) -> None:
 fsrs_opt.add_command(optimize)
 fsrs_opt.add_command(evaluate)
 fsrs_opt.add_command(report)
+fsrs_opt.add_command(batch)
+fsrs_opt.add_command(results)
 fsrs_opt.add_command(inspect)
 fsrs_opt.add_command(export)
 

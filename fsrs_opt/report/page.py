@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from importlib.resources import files
+from typing import Any
 
 from markupsafe import Markup, escape
 
@@ -23,27 +24,35 @@ def page(findings: Findings, parts: tuple[Section, ...] | None = None) -> str:
 
     parts: `sections(findings)`, where they are at hand already.
     """
-    from jinja2 import Environment, StrictUndefined
-
     parts = sections(findings) if parts is None else parts
-    here = files("fsrs_opt.report")
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters["terms"] = _terms
-    environment.filters["drawn"] = _drawn
-    environment.tests["picture"] = lambda part: isinstance(part, Picture)
-    template = environment.from_string((here / "page.html.jinja").read_text("utf-8"))
     collection = findings.run.collection
-    return template.render(
-        css=Markup((here / "page.css").read_text("utf-8")),
-        version=__version__,
+    return render(
+        "page.html.jinja",
         file=_file_name(os.fspath(collection.source.path)),
         days=collection.day.describe() if "day" not in collection.log else "",
         headline=headline(findings),
         sections=parts,
         messages=tuple(dict.fromkeys(findings.run.messages)),
     )
+
+
+def render(template: str, **values: Any) -> str:
+    """A page from one of the templates here, which fill in layout.html.jinja."""
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    here = files("fsrs_opt.report")
+    environment = Environment(
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        loader=FunctionLoader(lambda name: (here / name).read_text("utf-8")),
+    )
+    environment.filters["terms"] = _terms
+    environment.filters["drawn"] = _drawn
+    environment.tests["picture"] = lambda part: isinstance(part, Picture)
+    css = Markup((here / "page.css").read_text("utf-8"))
+    return environment.get_template(template).render(css=css, version=__version__, **values)
 
 
 def _terms(text: str) -> Markup:
