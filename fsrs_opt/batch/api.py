@@ -44,7 +44,11 @@ def batch(
     for name in options:
         if name not in known:
             raise UsageError(f"a batch has no option {name!r}: choose among {', '.join(sorted(known))}")
-    for name, value, choices in (("engine", engine, ENGINES), ("split", split, SPLITS), ("redo", redo, job.REDO)):
+    for name, value, choices in (
+        ("engine", engine, ENGINES),
+        ("split", split, SPLITS),
+        ("redo", redo, job.REDO),
+    ):
         if value not in choices:
             raise UsageError(f"there is no {name} {value!r}: choose {' or '.join(choices)}")
     _check(options)

@@ -57,8 +57,8 @@ create table task (
 );
 """
 _INSERT: Final = """
-insert into task (path, split, selection, name, part, size, stamp, content, options, status, error, parameters,
-                  decision, metrics, counts, messages, seconds, version, finished)
+insert into task (path, split, selection, name, part, size, stamp, content, options, status, error,
+                  parameters, decision, metrics, counts, messages, seconds, version, finished)
 values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 on conflict (path, split, selection) do update set
     name = excluded.name, part = excluded.part, size = excluded.size, stamp = excluded.stamp,
@@ -128,8 +128,8 @@ class Book:
     def known(self, split: str) -> dict[str, Known]:
         """By path what is known of each file under this split."""
         found: dict[str, Known] = {}
-        query = """select path, selection, stamp, content, coalesce(json, ''), status
-                   from task left join options on task.options = options.id where split = ? order by task.id"""
+        query = """select path, selection, stamp, content, coalesce(json, ''), status from task
+                   left join options on task.options = options.id where split = ? order by task.id"""
         with self._errors():
             for path, selection, stamp, content, options, status in self._database.execute(query, (split,)):
                 before = found.get(path)
@@ -148,7 +148,8 @@ class Book:
                     counts = null, messages = null, seconds = null, content = '', stamp = '', decision = '',
                     options = null where path = ? and split = ?"""
         add = f"""insert into task (path, split, selection, name, part, size, stamp, content, status, error,
-                  decision, version, finished) values (?, ?, '', ?, '', ?, '', '', '{WAITING}', '', '', '', '')"""
+                  decision, version, finished)
+                  values (?, ?, '', ?, '', ?, '', '', '{WAITING}', '', '', '', '')"""
         with self._transaction():
             for task in tasks:
                 if not self._database.execute(again, (text(task.path), split)).rowcount:
@@ -242,13 +243,15 @@ class Book:
 
     def _check(self) -> None:
         application, written_by = (
-            self._database.execute(f"pragma {name}").fetchone()[0] for name in ("application_id", "user_version")
+            self._database.execute(f"pragma {name}").fetchone()[0]
+            for name in ("application_id", "user_version")
         )
         if application != APPLICATION_ID:
             raise FsrsOptError(f"{self.path} is no book of a batch job: choose another folder for --out.")
         if written_by > FORMAT:
             raise FsrsOptError(
-                f"{self.path} was written by a newer fsrs-opt: update this one, or choose another folder for --out."
+                f"{self.path} was written by a newer fsrs-opt: update this one, or choose another folder for"
+                " --out."
             )
         self._database.execute("pragma synchronous = full")
 

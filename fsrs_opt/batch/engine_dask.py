@@ -127,8 +127,8 @@ def _outcome(future: Future, order: Order) -> Outcome:
     if type(error).__name__ == "KilledWorker":
         return failed(
             order,
-            f"{order.task.path}: the workers that it was given to died one after another; perhaps there is not"
-            " enough memory for it.",
+            f"{order.task.path}: the workers that it was given to died one after another; perhaps there is"
+            " not enough memory for it.",
         )
     return failed(order, sentence(error))
 
@@ -153,9 +153,14 @@ def _check_versions(client: Client) -> None:
         versions = {"the cluster": error}
     for worker, version in versions.items():
         if version != __version__:
-            what = f"has fsrs-opt {version}" if isinstance(version, str) else f"has no fsrs-opt that works ({version})"
+            what = (
+                f"has fsrs-opt {version}"
+                if isinstance(version, str)
+                else f"has no fsrs-opt that works ({version})"
+            )
             raise FsrsOptError(
-                f"The dask worker {worker} {what}: install fsrs-opt {__version__} on every machine of the cluster."
+                f"The dask worker {worker} {what}: install fsrs-opt {__version__} on every machine of the"
+                " cluster."
             )
 
 
@@ -170,5 +175,6 @@ def _quiet() -> None:
     """dask's own log lines would come between ours; what matters of them is told in our words."""
     import logging
 
-    for name in ("distributed", "tornado", "asyncio"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)
+    for name in list(logging.root.manager.loggerDict):
+        if name.split(".")[0] in ("distributed", "tornado", "asyncio"):
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)

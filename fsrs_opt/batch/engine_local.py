@@ -104,14 +104,16 @@ class LocalEngine:
 
     def _heard(self, waiting: deque[Order]) -> Iterator[Outcome | None]:
         """What the workers have to say; None where they say nothing for a while."""
-        of_pipe = {one.pipe: one for one in self._crew}
-        of_sentinel = {one.process.sentinel: one for one in self._crew}
+        of_pipe: dict[object, _Worker] = {one.pipe: one for one in self._crew}
+        of_sentinel: dict[object, _Worker] = {one.process.sentinel: one for one in self._crew}
         timeout = TICK_SECONDS if self.memory is None else _MEMORY_POLL_SECONDS
-        said = wait([*of_pipe, *of_sentinel], timeout)
+        said = wait(
+            [*(one.pipe for one in self._crew), *(one.process.sentinel for one in self._crew)], timeout
+        )
         if not said:
             yield None
         for each in said:
-            one = of_pipe.get(each)  # type: ignore[call-overload]
+            one = of_pipe.get(each)
             if one is None or one not in self._crew:
                 continue
             try:
@@ -124,7 +126,7 @@ class LocalEngine:
                 one.orders.popleft()
                 yield message
         for each in said:
-            one = of_sentinel.get(each)  # type: ignore[call-overload]
+            one = of_sentinel.get(each)
             if one is not None and not one.pipe.poll():
                 yield from self._buried(one, waiting)
 

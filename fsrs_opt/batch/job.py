@@ -171,7 +171,9 @@ def _claimed(folder: Path) -> Iterator[None]:
     try:
         lock.acquire(timeout=0)
     except Timeout:
-        raise FsrsOptError(f"Another batch job is at work in {folder}: wait for it, or choose another --out.") from None
+        raise FsrsOptError(
+            f"Another batch job is at work in {folder}: wait for it, or choose another --out."
+        ) from None
     except OSError as error:
         raise FsrsOptError(f"the folder {folder} cannot be written: {reason(error)}.") from None
     try:

@@ -1,4 +1,4 @@
-"""What the process that workers are forked from loads beforehand. It may start no thread, so it runs nothing."""
+"""What the process that workers are forked from loads beforehand. It starts no thread, so it runs nothing."""
 
 from __future__ import annotations
 

@@ -15,7 +15,17 @@ from fsrs_opt.sources.database import temporary_folder
 from fsrs_opt.sources.dataset import OTHER_TABLES, user_of
 from fsrs_opt.sources.detect import reason
 
-_CHANGES: Final = ("ETag", "etag", "versionId", "generation", "LastModified", "last_modified", "mtime", "updated", "size")
+_CHANGES: Final = (
+    "ETag",
+    "etag",
+    "versionId",
+    "generation",
+    "LastModified",
+    "last_modified",
+    "mtime",
+    "updated",
+    "size",
+)
 """What file systems tell of a file that changes with its content."""
 
 Listing = dict[str, dict[str, Any]]

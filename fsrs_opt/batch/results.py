@@ -103,16 +103,12 @@ def benchmark(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
     for row in table[table["status"] == DONE].to_dict("records"):
         held_out = row["held_out_items"] > 0
         of = "held_out" if held_out else "in_sample"
-        metrics = {
-            name: _rounded(row.get(f"{of}_new_{figure}")) for name, figure in _BENCHMARK.items()
-        }
+        metrics = {name: _rounded(row.get(f"{of}_new_{figure}")) for name, figure in _BENCHMARK.items()}
         yield {
             "metrics": metrics,
             "user": int(row["user"]) if row["user"].isdecimal() else row["user"] or row["name"],
             "size": int(row["held_out_items"] if held_out else row["items"]),
-            "parameters": {
-                row["selection"] or "0": [_rounded(row[f"w{k}"]) for k in range(N_PARAMETERS)]
-            },
+            "parameters": {row["selection"] or "0": [_rounded(row[f"w{k}"]) for k in range(N_PARAMETERS)]},
             "held_out": bool(held_out),
             "verdict": row["decision"],
             "path": row["path"],

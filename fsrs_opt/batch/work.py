@@ -129,9 +129,7 @@ def _parts(collection: Collection, order: Order) -> Iterator[tuple[str, str, Col
     decks = np.intersect1d(cards["deck_id"].to_numpy()[reviewed], list(collection.decks)).tolist()
     if order.split == "preset" or not decks:
         raise SourceError(f"{where} has no {order.split} with reviewed cards: study some cards first.")
-    return (
-        (str(each), collection.decks[each].name, select(collection, deck=each)) for each in decks
-    )
+    return ((str(each), collection.decks[each].name, select(collection, deck=each)) for each in decks)
 
 
 def _row(
@@ -204,8 +202,6 @@ def _judged(items: TrainingSet, predicted: FloatArray) -> dict[str, float | None
     return {**_figures(judged.scores, items.items.label, predicted), "ici": judged.calibration.ici}
 
 
-def _figures(
-    scores: Scores, label: npt.NDArray[np.bool_], predicted: FloatArray
-) -> dict[str, float | None]:
+def _figures(scores: Scores, label: npt.NDArray[np.bool_], predicted: FloatArray) -> dict[str, float | None]:
     figures = {**asdict(scores), "rmse": float(np.sqrt(np.mean((label - predicted) ** 2)))}
     return {name: None if value is None else as_json.finite(value) for name, value in figures.items()}

@@ -14,7 +14,7 @@ from fsrs_opt.cli.errors import FAILED
 
 @click.command(
     short_help="Optimize many collections, and go on where it stopped.",
-    epilog="Exit codes: 0 all done, 1 some failed (their reasons are printed), 2 wrong usage, 130 interrupted.",
+    epilog="Exit codes: 0 all done, 1 some failed (with reasons), 2 wrong usage, 130 interrupted.",
 )
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(path_type=str))
 @click.option(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from fsrs_opt.cli.batch_progress import duration
 
 if TYPE_CHECKING:
     from fsrs_opt.batch.job import Standing
-    from fsrs_opt.report.collections.summary import Summary
+    from fsrs_opt.report.collections.summary import Figure, Summary
 
 FORMAT = "fsrs-opt.batch/1"
 MOST_REASONS = 20
@@ -39,18 +40,21 @@ def full(
         models = [model for model in MODELS if any(model in of for of in found.figures.values())]
         names = [MODELS[model] for model in models]
         table = output.columns("", *names, "better", numbers=names)
-        counts = {model: max(len(of[model].values) for of in found.figures.values() if model in of) for model in models}
+        counts = {
+            model: max(len(of[model].of_each) for of in found.figures.values() if model in of)
+            for model in models
+        }
         table.add_row("  results that have it", *(f"{counts[model]:,}" for model in models), "")
         for figure, (label, better) in FIGURES.items():
             of_models = found.figures.get(figure)
             if of_models is None:
                 continue
-            for words, value in (
-                (label, lambda one: one.quantiles[1]),
-                ("  weighted by items", lambda one: one.weighted),
-            ):
-                row = [f"{value(of_models[model]):.4f}" if model in of_models else "-" for model in models]
-                table.add_row(f"  {words}", *row, Text("" if words.startswith(" ") else better, style="dim"))
+            medians, means = (
+                [f"{getter(of_models[model]):.4f}" if model in of_models else "-" for model in models]
+                for getter in (_median, attrgetter("weighted"))
+            )
+            table.add_row(f"  {label}", *medians, Text(better, style="dim"))
+            table.add_row("    weighted by items", *means, "")
         output.show(console, table)
     _reasons(console, reasons)
     output.heading(console, "Results")
@@ -72,7 +76,9 @@ def found_notes(standing: Standing) -> list[str]:
     """Sentences on how the files were found, and what was at hand."""
     found, said = standing.found, []
     if standing.at_hand:
-        said.append(f"{standing.at_hand:,} of {standing.files:,} files needed nothing: their results were at hand.")
+        said.append(
+            f"{standing.at_hand:,} of {standing.files:,} files needed nothing: their results were at hand."
+        )
     if standing.unchanged:
         said.append(f"{standing.unchanged:,} files had been touched but hold the same as before.")
     if found.twice:
@@ -87,6 +93,10 @@ def found_notes(standing: Standing) -> list[str]:
             + (f", {standing.reviews / standing.seconds:,.0f} reviews a second." if standing.reviews else ".")
         )
     return said
+
+
+def _median(figure: Figure) -> float:
+    return figure.quantiles[1]
 
 
 def as_json(
@@ -118,7 +128,11 @@ def as_json(
         "basis": found.basis,
         "metrics": {
             model: {
-                figure: {"mean": of[model].mean, "weighted": of[model].weighted, "median": of[model].quantiles[1]}
+                figure: {
+                    "mean": of[model].mean,
+                    "weighted": of[model].weighted,
+                    "median": of[model].quantiles[1],
+                }
                 for figure, of in found.figures.items()
                 if model in of
             }

@@ -66,10 +66,7 @@ def show(
         notes.append(f"{waiting:,} tasks are still to be done.")
     written += _page(table, target / PAGE, notes)
     found = summary(table)
-    if standing is None:
-        reasons = failures(table)
-    else:
-        reasons = standing.reasons
+    reasons = failures(table) if standing is None else standing.reasons
     if as_json:
         print_json(batch_report.as_json(found, reasons, written, standing))
     elif quiet:

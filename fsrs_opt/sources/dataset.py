@@ -62,7 +62,9 @@ def with_decks(collection: Collection) -> Collection:
     card_id, first = np.unique(cards["card_id"], return_index=True)
     deck_id = cards["deck_id"][first]
     known = _numbers(of_decks, ("deck_id", "preset_id")) if of_decks else {}
-    preset_of = dict(zip(*(known[name].tolist() for name in ("deck_id", "preset_id")), strict=True)) if known else {}
+    preset_of = (
+        dict(zip(*(known[name].tolist() for name in ("deck_id", "preset_id")), strict=True)) if known else {}
+    )
     decks = {
         deck: Deck(deck, f"deck {deck}", preset_of.get(deck, DEFAULT_PRESET))
         for deck in np.union1d(deck_id, np.array(list(preset_of), dtype=np.int64)).tolist()

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final, Literal
 from fsrs_opt.errors import SourceError
 from fsrs_opt.sources import days
 from fsrs_opt.sources.collection import Collection, Source
-from fsrs_opt.sources.dataset import user_files
 from fsrs_opt.sources.database import Database, open_live, open_still, temporary_folder
+from fsrs_opt.sources.dataset import user_files
 from fsrs_opt.sources.detect import detect
 from fsrs_opt.sources.package import MEMBERS, unpack, unpack_zstd
 from fsrs_opt.sources.schemas import knowledge, tables

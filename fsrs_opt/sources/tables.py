@@ -210,7 +210,8 @@ def read_parquet(path: Path, columns: str, files: Sequence[Path] | None = None) 
 
     files: the parts of a folder `path`, in the order of their rows. Errors as of `read_table`.
     """
-    parts, form = [], ""
+    parts: list[dict[str, RawColumn]] = []
+    form = ""
     for file in files or (path,):
         raw, form_of_part = _parquet_columns(file, columns)
         if form and (form_of_part != form or raw.keys() != parts[0].keys()):

@@ -1,7 +1,8 @@
-"""Distributions over collections: of each figure, of each parameter, of the sizes, and of the gain by size."""
+"""Distributions over collections: of each figure and parameter, of the sizes, and of the gain by size."""
 
 from __future__ import annotations
 
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +30,9 @@ _QUANTILES = (5, 25, 50, 75, 95)
 def metrics(found: Summary, seen: str) -> Picture:
     """A panel for each figure, with a histogram for each set of parameters."""
     name, title = "metrics", f"The figures over all results ({seen})"
-    figures = {figure: of for figure, of in found.figures.items() if len(of.get("new", _Nothing).values) >= _FEWEST}
+    figures = {
+        figure: of for figure, of in found.figures.items() if len(of.get("new", _Nothing).of_each) >= _FEWEST
+    }
     if not figures:
         return missing(name, title, "fewer than three results have figures")
 
@@ -38,15 +41,20 @@ def metrics(found: Summary, seen: str) -> Picture:
         panels = made.subplots((len(figures) + 1) // 2, 2) if wide else made.subplots(len(figures), 1)
         flat: list[Axes] = list(np.atleast_1d(panels).ravel())
         for ax, (figure, of_models) in zip(flat, figures.items(), strict=False):
-            drawn = {model: of_models[model].values for model in _DRAWN if model in of_models}
+            drawn = {model: of_models[model].of_each for model in _DRAWN if model in of_models}
             edges = _edges(np.concatenate(list(drawn.values())))
             for model, values in drawn.items():
                 _histogram(ax, values, edges, model)
             label, better = FIGURES[figure]
             style.label(ax, x=f"{label} ({better} is better)", y="results")
+            _few_ticks(ax, log=False)
         for ax in flat[len(figures) :]:
             ax.set_axis_off()
-        style.legend(made, _handles([model for model in _DRAWN if any(model in of for of in figures.values())]), wide=wide)
+        style.legend(
+            made,
+            _handles([model for model in _DRAWN if any(model in of for of in figures.values())]),
+            wide=wide,
+        )
         return made
 
     table = metric_table(found, seen)
@@ -59,7 +67,7 @@ def metric_table(found: Summary, seen: str) -> Table:
         (
             f"{FIGURES[figure][0]}, {MODELS[model]}",
             *(number(value, 4) for value in (one.mean, one.weighted, *one.quantiles)),
-            f"{len(one.values):,}",
+            f"{len(one.of_each):,}",
         )
         for figure, of_models in found.figures.items()
         for model, one in of_models.items()
@@ -69,14 +77,14 @@ def metric_table(found: Summary, seen: str) -> Table:
 
 
 def gain_by_size(table: pd.DataFrame, found: Summary) -> Picture:
-    """How much lower than the defaults' the log loss is, by the number of items."""
+    """How much lower than the defaults' the log loss is, in thousandths, by the number of items."""
     name, title = "gain", "How much better than the defaults, by the size of the collection"
     new, default = (f"{found.basis}_{model}_log_loss" for model in ("new", "default"))
     if not {new, default} <= set(table.columns):
         return missing(name, title, "there are no figures of both")
     both = table.loc[table["status"] == "done", ["items", new, default]].dropna()
     items = both["items"].to_numpy(dtype=np.float64)
-    gain = (both[default] - both[new]).to_numpy(dtype=np.float64)
+    gain = 1000 * (both[default] - both[new]).to_numpy(dtype=np.float64)
     place = np.searchsorted(_SIZES, items, side="right") - 1
     used = [k for k in range(len(_SIZES) - 1) if np.count_nonzero(place == k) >= _FEWEST]
     if not used:
@@ -91,18 +99,29 @@ def gain_by_size(table: pd.DataFrame, found: Summary) -> Picture:
         ax.axhline(0, color=style.PLAIN, linewidth=1.2)
         ax.vlines(at, quantiles[:, 0], quantiles[:, 2], color=style.NEW, linewidth=5, alpha=0.35)
         ax.plot(at, quantiles[:, 1], linestyle="", **style.NEW_MARK)
-        ax.set_xticks(at, names, rotation=0 if wide and len(used) < 7 else 35, ha="center" if wide else "right")
+        ax.set_xticks(
+            at, names, rotation=0 if wide and len(used) < 7 else 35, ha="center" if wide else "right"
+        )
         ax.set_xlim(-0.6, len(used) - 0.4)
-        style.label(ax, x="items (reviews on a later day)", y="log loss lower by")
+        style.label(ax, x="items (reviews on a later day)", y="log loss lower by, in thousandths")
         return made
 
     rows = tuple(
-        (names[n], f"{np.count_nonzero(place == k):,}", *(number(float(q), 4) for q in quantiles[n]))
+        (names[n], f"{np.count_nonzero(place == k):,}", *(number(float(q), 1) for q in quantiles[n]))
         for n, k in enumerate(used)
     )
     columns = ("Items", "Results", "10 % below", "Median", "10 % above")
-    caption = "The dot is the median, the bar the middle 80 % of the results; above the line is better than the defaults."
-    return Picture(name, title, caption, Table("Log loss lower than the defaults' by", columns, rows), draw)
+    caption = (
+        "The dot is the median, the bar the middle 80 % of the results; above the line is better than the"
+        " defaults."
+    )
+    return Picture(
+        name,
+        title,
+        caption,
+        Table("Log loss lower than the defaults' by, in thousandths", columns, rows),
+        draw,
+    )
 
 
 def parameters(table: pd.DataFrame) -> Picture:
@@ -114,7 +133,7 @@ def parameters(table: pd.DataFrame) -> Picture:
 
     def draw(wide: bool) -> Figure:
         rows, columns = (7, 3) if wide else (11, 2)
-        made = style.figure(wide, 11.0, 14.5)
+        made = style.figure(wide, 11.0, 15.5)
         flat: list[Axes] = list(made.subplots(rows, columns).ravel())
         for k, ax in enumerate(flat):
             if k >= N:
@@ -128,13 +147,12 @@ def parameters(table: pd.DataFrame) -> Picture:
                 edges = _edges(scale)
             _histogram(ax, scale, edges, "new")
             ax.axvline(DEFAULTS[k], color=style.INK, linewidth=1.2, linestyle=(0, (3, 2)))
-            ax.set_title(f"w{k}  {MEANINGS[k]}" if wide else f"w{k}", color=style.INK)
+            ax.set_title(fill(f"w{k}  {MEANINGS[k]}", 34 if wide else 26), color=style.INK, fontsize=8)
             ax.set_yticks([])
             ax.grid(visible=False)
             ax.spines["left"].set_visible(False)
             ax.tick_params(axis="x", labelsize=8)
-            if k >= 4:
-                ax.locator_params(axis="x", nbins=4)
+            _few_ticks(ax, log=k < 4)
         return made
 
     return Picture(name, title, "The dashed line is the default.", _parameter_table(values), draw)
@@ -156,7 +174,10 @@ def sizes(table: pd.DataFrame) -> Picture:
         ax = made.subplots()
         ax.bar(range(len(used)), counts[used], color=style.SOFT, width=0.8)
         ax.set_xticks(
-            range(len(used)), names, rotation=0 if wide and len(used) < 7 else 35, ha="center" if wide else "right"
+            range(len(used)),
+            names,
+            rotation=0 if wide and len(used) < 7 else 35,
+            ha="center" if wide else "right",
         )
         ax.grid(axis="x", visible=False)
         style.label(ax, x="items (reviews on a later day)", y="results")
@@ -167,7 +188,7 @@ def sizes(table: pd.DataFrame) -> Picture:
 
 
 class _Nothing:
-    values: FloatArray = np.zeros(0)
+    of_each: FloatArray = np.zeros(0)
 
 
 def _parameter_table(values: FloatArray) -> Table:
@@ -211,12 +232,26 @@ _LINES: dict[str, Any] = {
 }
 
 
+def _few_ticks(ax: Axes, *, log: bool) -> None:
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+
+    ax.xaxis.set_major_locator(
+        LogLocator(subs=(1, 3), numticks=5)
+        if log
+        else MaxNLocator(nbins=4, steps=[1, 2, 5, 10], min_n_ticks=2)
+    )
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _position: f"{value:.4g}"))
+
+
 def _handles(models: list[str]) -> list[Any]:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
     new = Patch(facecolor=style.SOFT, edgecolor=style.NEW, label="new")
-    return [new if model == "new" else Line2D([], [], label=MODELS[model], **_LINES[model]) for model in models]
+    return [
+        new if model == "new" else Line2D([], [], label=MODELS[model], **_LINES[model]) for model in models
+    ]
 
 
 def _range(k: int) -> str:
@@ -227,4 +262,10 @@ def _range(k: int) -> str:
 
 
 def _thousands(value: int) -> str:
-    return f"{value // 1_000_000} M" if value >= 1_000_000 else f"{value // 1000} k" if value >= 1000 else str(value)
+    return (
+        f"{value // 1_000_000} M"
+        if value >= 1_000_000
+        else f"{value // 1000} k"
+        if value >= 1000
+        else str(value)
+    )

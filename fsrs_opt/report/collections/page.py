@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from fsrs_opt.atomic_file import replacing
 from fsrs_opt.report.collections import distributions
 from fsrs_opt.report.collections.summary import Summary, failures, summary
-from fsrs_opt.report.headline import Fact
-from fsrs_opt.report.page import render
-from fsrs_opt.report.parts import Section, Table
+from fsrs_opt.report.parts import Fact, Section, Table
+from fsrs_opt.report.render import render
 from fsrs_opt.report.wording import NB, counted, number, percent
 
 if TYPE_CHECKING:
@@ -85,8 +84,8 @@ def _sections(table: pd.DataFrame, found: Summary) -> tuple[Section, ...]:
     said = {
         "held-out": "All figures are of *held-out* reviews: parameters were fitted to the past and had to"
         " predict what came next.",
-        "in-sample": "All figures are *in-sample*: of the reviews that the new parameters were fitted to, which"
-        " flatters them. With --evaluate a batch judges on held-out reviews.",
+        "in-sample": "All figures are *in-sample*: of the reviews that the new parameters were fitted to,"
+        " which flatters them. With --evaluate a batch judges on held-out reviews.",
     }[seen]
     sections = [
         Section(
@@ -94,13 +93,12 @@ def _sections(table: pd.DataFrame, found: Summary) -> tuple[Section, ...]:
             "How well do they predict?",
             (
                 said,
-                "*Log loss* is the mean surprise of a review, *RMSE(bins)* how far predicted and actual recall lie"
-                " apart in groups of similar reviews (lower is better for both); *AUC* is how often, of a card"
-                " that was known and one that was not, the first had the higher prediction.",
+                "*Log loss* is the mean surprise of a review, *RMSE(bins)* how far predicted and actual recall"
+                " lie apart in groups of similar reviews (lower is better for both); *AUC* is how often,"
+                " of a card that was known and one that was not, the first had the higher prediction.",
             ),
             (
                 distributions.metrics(found, seen),
-                distributions.metric_table(found, seen),
                 distributions.gain_by_size(table, found),
             ),
         ),
@@ -108,8 +106,8 @@ def _sections(table: pd.DataFrame, found: Summary) -> tuple[Section, ...]:
             "parameters",
             "What are the parameters like?",
             (
-                "Every parameter as it was fitted, one value a result. What a collection does not tell stays near"
-                " the default, which is drawn as a line.",
+                "Every parameter as it was fitted, one value a result. What a collection does not tell stays"
+                " near the default, which is drawn as a line.",
             ),
             (distributions.parameters(table),),
         ),
@@ -122,7 +120,9 @@ def _sections(table: pd.DataFrame, found: Summary) -> tuple[Section, ...]:
 
 def _failure_table(table: pd.DataFrame) -> Table:
     rows = failures(table)
-    shown = tuple((path if not part else f"{path} ({part})", why) for path, part, why in rows[:_MOST_FAILURES])
+    shown = tuple(
+        (path if not part else f"{path} ({part})", why) for path, part, why in rows[:_MOST_FAILURES]
+    )
     more = len(rows) - len(shown)
     note = f"{more:,} more are in results.csv." if more else ""
     return Table("Tasks that failed", ("File", "Reason"), shown, text=("File", "Reason"), note=note)

@@ -35,12 +35,12 @@ N_PARAMETERS = 21
 @dataclass(frozen=True)
 class Figure:
     """One figure of one model over the collections that have it. mean: all alike; weighted: by the items that
-    it is of; quantiles: 10th, 50th and 90th percentile; values: of each collection [n]."""
+    it is of; quantiles: 10th, 50th and 90th percentile; of_each: of each collection [n]."""
 
     mean: float
     weighted: float
     quantiles: tuple[float, float, float]
-    values: FloatArray
+    of_each: FloatArray
 
 
 @dataclass(frozen=True)
