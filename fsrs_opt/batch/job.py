@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -117,12 +117,17 @@ def run(
             # the largest first: none of them is left alone at the end
             orders.sort(key=lambda order: -order.task.size)
             with closing(engine().run(orders)) as outcomes:
-                for outcome in outcomes:
-                    if outcome is not None:
-                        book.put(outcome)
-                        standing.take(outcome)
-                    book.tick()
-                    _tell(progress, standing)
+                try:
+                    for outcome in outcomes:
+                        if outcome is not None:
+                            book.put(outcome)
+                            standing.take(outcome)
+                        book.tick()
+                        _tell(progress, standing)
+                except BaseException:
+                    with suppress(FsrsOptError):
+                        book.flush()  # what is done stays, however little time there is
+                    raise
         book.flush()
         standing.seconds = time.monotonic() - standing.started
         _tell(progress, standing)

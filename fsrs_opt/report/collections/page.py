@@ -93,9 +93,9 @@ def _sections(table: pd.DataFrame, found: Summary) -> tuple[Section, ...]:
             "How well do they predict?",
             (
                 said,
-                "*Log loss* is the mean surprise of a review, *RMSE(bins)* how far predicted and actual recall"
-                " lie apart in groups of similar reviews (lower is better for both); *AUC* is how often,"
-                " of a card that was known and one that was not, the first had the higher prediction.",
+                "*Log loss* is the mean surprise of a review, *RMSE(bins)* how far predicted and actual"
+                " recall lie apart in groups of similar reviews (lower is better for both); *AUC* is how"
+                " often, of a card that was known and one that was not, the first had the higher prediction.",
             ),
             (
                 distributions.metrics(found, seen),
