@@ -43,12 +43,13 @@ _THREADS: Final = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS",
 
 @dataclass
 class _Worker:
-    """A process, our end of its pipe, and the orders it holds, oldest first."""
+    """A process, our end of its pipe, and the orders it holds, oldest first. silent: all it said was heard."""
 
     process: ForkServerProcess | SpawnProcess
     pipe: Connection
     orders: deque[Order] = field(default_factory=deque)
     ready: bool = False
+    silent: bool = False
     killed_for: str = ""
 
 
@@ -119,7 +120,8 @@ class LocalEngine:
             try:
                 message: Any = one.pipe.recv()
             except (EOFError, OSError):
-                continue  # its sentinel tells
+                one.silent = True  # its sentinel tells of its end
+                continue
             one.ready = True
             self._dead_starts = 0
             if message is not None:
@@ -127,7 +129,7 @@ class LocalEngine:
                 yield message
         for each in said:
             one = of_sentinel.get(each)
-            if one is not None and not one.pipe.poll():
+            if one is not None and (one.silent or not one.pipe.poll()):
                 yield from self._buried(one, waiting)
 
     def _buried(self, one: _Worker, waiting: deque[Order]) -> Iterator[Outcome]:

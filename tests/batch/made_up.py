@@ -12,20 +12,23 @@ from fsrs_opt.batch import job, work
 from fsrs_opt.batch.tasks import Options, Order, Outcome
 
 DAY_MS = 86_400_000
-COLUMNS = "card_id,review_time,review_rating,review_state"
 
 
 def write_log(path: Path, *, seed: int = 0, cards: int = 30) -> Path:
     """A CSV log: each card answered six times, on later and later days."""
     random = np.random.default_rng(seed)
-    lines = [COLUMNS]
-    for card in range(cards):
-        days = np.cumsum([0, *random.integers(1, 12, size=5)])
-        for place, day in enumerate(days.tolist()):
-            rating = 3 if random.random() < 0.85 else 1
-            time = 1_600_000_000_000 + day * DAY_MS + card * 1000 + place
-            lines.append(f"{card},{time},{rating},{1 if place == 0 else 2}")
-    path.write_text("\n".join(lines) + "\n")
+    days = np.cumsum(np.pad(random.integers(1, 12, size=(cards, 5)), ((0, 0), (1, 0))), axis=1)
+    place = np.broadcast_to(np.arange(6), days.shape)
+    card = np.broadcast_to(np.arange(cards)[:, None], days.shape)
+    table = pd.DataFrame(
+        {
+            "card_id": card.ravel(),
+            "review_time": (1_600_000_000_000 + days * DAY_MS + card * 10 + place).ravel(),
+            "review_rating": np.where(random.random(days.size) < 0.85, 3, 1),
+            "review_state": np.where(place.ravel() == 0, 1, 2),
+        }
+    )
+    table.to_csv(path, index=False)
     return path
 
 
