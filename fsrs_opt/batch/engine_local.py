@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import time
 from collections import deque
 from collections.abc import Generator, Iterator
@@ -206,9 +207,24 @@ def _context() -> Any:
 def _start(context: Any, folder: Path) -> _Worker:
     ours, theirs = context.Pipe()
     process = context.Process(target=worker.main, args=(theirs, str(folder)), daemon=True)
-    process.start()
+    with _sigint_blocked():
+        process.start()
     theirs.close()
     return _Worker(process, ours)
+
+
+@contextmanager
+def _sigint_blocked() -> Iterator[None]:
+    """Processes that are started inside never hear of Ctrl-C, which a terminal sends to all of them; ours
+    hears of it afterwards."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager

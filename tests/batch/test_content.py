@@ -5,6 +5,9 @@ import os
 import time
 from pathlib import Path
 
+import pytest
+
+from fsrs_opt.batch import content
 from fsrs_opt.batch.content import content_of, files_of, measure
 from tests.batch.made_up import write_user
 
@@ -40,18 +43,21 @@ def test_content_of_a_user_counts_all_files(tmp_path: Path) -> None:
     assert content_of(folder) != before
 
 
-def test_a_stamp_changes_with_the_file_even_where_size_and_time_do_not(tmp_path: Path) -> None:
+def test_a_stamp_changes_with_the_file_even_where_size_and_time_do_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(content, "_SETTLED_SECONDS", 0.3)
     file = tmp_path / "a.apkg"
     file.write_bytes(b"one")
     settled(file)
     assert measure(files_of(file)) == (3, "")  # it was changed only now: not to be relied on
-    time.sleep(2.1)
+    time.sleep(0.4)
     size, stamp = measure(files_of(file))
     assert (size, len(stamp)) == (3, 32)
     assert measure(files_of(file)) == (size, stamp)
     file.write_bytes(b"two")
     settled(file)
-    time.sleep(2.1)
+    time.sleep(0.4)
     assert measure(files_of(file))[1] not in ("", stamp)
 
 

@@ -59,7 +59,7 @@ def test_it_survives_a_worker_and_tells_when_the_scheduler_dies(
         if standing.files_done == 3:
             cluster.scheduler.kill()
 
-    with pytest.raises(FsrsOptError, match="scheduler .* is gone"):
+    with pytest.raises(FsrsOptError, match=r"scheduler .* is gone"):
         job.run([logs], out, Options(), engine, redo="all", progress=kill_scheduler)
     standing, did = run([logs], out)
     assert len(did) <= 9

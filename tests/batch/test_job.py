@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import fsrs_opt
-from fsrs_opt.batch import job
+from fsrs_opt.batch import content, job
 from fsrs_opt.batch.book import Book
 from fsrs_opt.batch.results import frame
 from fsrs_opt.batch.tasks import Options
@@ -25,6 +25,12 @@ def logs(tmp_path: Path) -> Path:
     for seed, name in enumerate(("a.csv", "b.csv", "c.csv")):
         write_log(folder / name, seed=seed)
     return folder
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stamps are relied on after a moment, not after seconds."""
+    monkeypatch.setattr(content, "_SETTLED_SECONDS", 0.05)
 
 
 @pytest.fixture
@@ -49,7 +55,7 @@ def test_results_are_those_of_optimize(logs: Path, out: Path) -> None:
 def test_again_does_nothing_then_only_what_is_new_changed_or_failed(logs: Path, out: Path) -> None:
     (logs / "d.csv").write_text("card_id,review_time,review_rating\n1,x,3\n")
     assert run([logs], out)[1] == ["a.csv", "b.csv", "c.csv", "d.csv"]
-    time.sleep(2.1)  # until the stamps of files are relied on
+    time.sleep(0.1)  # until the stamps of files are relied on
     assert run([logs], out)[1] == ["a.csv", "b.csv", "c.csv", "d.csv"]  # looked at, the same
     assert run([logs], out)[1] == ["d.csv"]
     write_log(logs / "b.csv", seed=9)
@@ -65,9 +71,9 @@ def test_again_does_nothing_then_only_what_is_new_changed_or_failed(logs: Path, 
 def test_a_file_that_was_only_touched_is_not_fitted_again(logs: Path, out: Path) -> None:
     run([logs], out)
     finished = frame([out])["finished"].tolist()
-    time.sleep(2.1)
+    time.sleep(0.1)
     os.utime(logs / "a.csv")
-    time.sleep(2.1)
+    time.sleep(0.1)
     standing, did = run([logs], out)
     assert standing.unchanged == len(did) == 3
     assert frame([out])["finished"].tolist() == finished
@@ -75,7 +81,7 @@ def test_a_file_that_was_only_touched_is_not_fitted_again(logs: Path, out: Path)
 
 
 def test_a_change_is_seen_though_size_and_time_stay(logs: Path, out: Path) -> None:
-    time.sleep(2.1)
+    time.sleep(0.1)
     run([logs], out)
     file = logs / "a.csv"
     before = file.stat()
