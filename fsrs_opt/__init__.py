@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fsrs_opt.batch.api import batch_results, run_batch
     from fsrs_opt.commands.evaluate import evaluate
     from fsrs_opt.commands.export import export
     from fsrs_opt.commands.inspect_file import inspect_file
@@ -34,6 +35,7 @@ __all__ = [
     "SourceError",
     "UsageError",
     "__version__",
+    "batch_results",
     "evaluate",
     "export",
     "fit",
@@ -43,6 +45,7 @@ __all__ = [
     "optimize",
     "predict_items",
     "read",
+    "run_batch",
     "score",
     "training_set",
     "write_report",
@@ -53,6 +56,7 @@ _HOME = {
     "NothingToTrainError": "errors",
     "SourceError": "errors",
     "UsageError": "errors",
+    "batch_results": "batch.api",
     "evaluate": "commands.evaluate",
     "export": "commands.export",
     "fit": "training.fit",
@@ -62,6 +66,7 @@ _HOME = {
     "optimize": "commands.optimize",
     "predict_items": "evaluation.score",
     "read": "sources.reading",
+    "run_batch": "batch.api",
     "score": "evaluation.score",
     "training_set": "training.data",
     "write_report": "report.files",

@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 import psutil
 
-from fsrs_opt.batch.api import batch, batch_results
+from fsrs_opt.batch.api import batch_results, run_batch
 from scripts.peers.log_files import LogFile, find, load, write_colpkg
 
 SMALLEST, LARGEST = 200, 50_000  # rows
@@ -109,7 +109,7 @@ def measured(folder: Path, out: Path, workers: int) -> Run:
     watch = Watch()
     watch.start()
     started, processor = time.perf_counter(), time.process_time()
-    standing = batch(folder, out, workers=workers)
+    standing = run_batch(folder, out, workers=workers)
     seconds = time.perf_counter() - started
     processor = time.process_time() - processor + watch.stop()
     if standing.reasons:
@@ -143,7 +143,7 @@ def main() -> None:
         start = measured(empty, Path(scratch) / "out-start", 1)
         runs = [measured(folder, Path(scratch) / f"out-{n}", n) for n in (1, 2)]
         again = time.perf_counter()
-        batch(folder, Path(scratch) / "out-1", workers=1)
+        run_batch(folder, Path(scratch) / "out-1", workers=1)
         again = time.perf_counter() - again
         rows = int(batch_results(Path(scratch) / "out-1")["revlog_rows"].sum())
         peer = subprocess.run(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 ENGINES = ("local", "dask")
 
 
-def batch(
+def run_batch(
     paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     out: str | Path,
     *,

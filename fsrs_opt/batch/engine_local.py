@@ -44,7 +44,7 @@ _THREADS: Final = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS",
 
 @dataclass
 class _Worker:
-    """A process, our end of its pipe, and the orders it holds, oldest first. silent: all it said was heard."""
+    """A process, our end of its pipe, and the orders it holds, oldest first. silent: it will say no more."""
 
     process: ForkServerProcess | SpawnProcess
     pipe: Connection

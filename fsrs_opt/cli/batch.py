@@ -128,7 +128,7 @@ def batch(
         raise click.UsageError("--retry-failed does less and --force does more: choose one of them.")
     if scheduler is not None and engine == "local":
         raise click.UsageError("--scheduler is for the dask engine: add --engine dask.")
-    from fsrs_opt.batch.api import batch as run
+    from fsrs_opt.batch.api import run_batch as run
     from fsrs_opt.cli.batch_progress import BatchProgress
 
     with BatchProgress(shown=not quiet) as progress:

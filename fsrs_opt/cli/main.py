@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 import click
 
@@ -81,7 +83,9 @@ def main() -> None:
     """The program."""
     code = run()
     if stopping():
-        # Threads may be in the middle of anything: leave without waiting for them.
+        # Threads may be in the middle of anything: leave without waiting for them, but leave nothing behind.
+        with suppress(BaseException):
+            atexit._run_exitfuncs()
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)

@@ -27,7 +27,7 @@ FIGURES = {
     "log_loss": ("log loss", "lower"),
     "rmse_bins": ("RMSE(bins)", "lower"),
     "auc": ("AUC", "higher"),
-    "ici": ("calibration error (ICI)", "lower"),
+    "ici": ("ICI (calibration)", "lower"),
 }
 N_PARAMETERS = 21
 
