@@ -80,11 +80,9 @@ def main() -> None:
     parser.add_argument("--file-bytes", type=float, default=11.0)
     parser.add_argument("--start-s", type=float, default=5.0)
     parser.add_argument("--price", type=float, default=0.04, help="of a core for an hour")
-    parser.add_argument(
-        "--evaluate", type=float, default=1.0, help="factor on the time, about 4 with --evaluate"
-    )
+    parser.add_argument("--factor", type=float, default=1.0, help="on the time; about 4 with --evaluate")
     options = vars(parser.parse_args())
-    factor = options.pop("evaluate")
+    factor = options.pop("factor")
     rates = Rates(**options)
     print(
         f"mean {rates.rows:,.0f} rows; {rates.fixed_ms:g} ms a task and {rates.ms_per_1000_rows:g} ms for 1,000"
@@ -101,7 +99,8 @@ def main() -> None:
         print(
             f"{n:12,}{workers:12,}{hours:12.2f}{hours * workers:12.1f}{hours * workers * rates.price:12.2f}"
             f"{played.busy:12.0%}{played.central:12.0%}{played.last:12.0f}"
-            f"{n * rates.book_bytes / 1e6:9,.0f} MB{rows.sum() * rates.file_bytes / played.seconds / 1e6:12,.0f}"
+            f"{n * rates.book_bytes / 1e6:9,.0f} MB"
+            f"{rows.sum() * rates.file_bytes / played.seconds / 1e6:12,.0f}"
         )
     most = 1000 / rates.central_ms
     mean = factor * (rates.fixed_ms + rates.ms_per_1000_rows * rates.rows / 1000) / 1000
