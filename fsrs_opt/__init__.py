@@ -13,7 +13,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fsrs_opt.apply.carry_out import carry_out
+    from fsrs_opt.apply.plan import plan_apply
+    from fsrs_opt.apply.undo import undo
     from fsrs_opt.batch.api import batch_results, run_batch
+    from fsrs_opt.commands.all_presets import optimize_presets
     from fsrs_opt.commands.evaluate import evaluate
     from fsrs_opt.commands.export import export
     from fsrs_opt.commands.inspect_file import inspect_file
@@ -24,6 +28,7 @@ if TYPE_CHECKING:
     from fsrs_opt.reviews.history import histories
     from fsrs_opt.reviews.items import items
     from fsrs_opt.sources.reading import read
+    from fsrs_opt.sources.selection import select
     from fsrs_opt.training.data import training_set
     from fsrs_opt.training.fit import fit
 
@@ -36,6 +41,7 @@ __all__ = [
     "UsageError",
     "__version__",
     "batch_results",
+    "carry_out",
     "evaluate",
     "export",
     "fit",
@@ -43,11 +49,15 @@ __all__ = [
     "inspect_file",
     "items",
     "optimize",
+    "optimize_presets",
+    "plan_apply",
     "predict_items",
     "read",
     "run_batch",
     "score",
+    "select",
     "training_set",
+    "undo",
     "write_report",
 ]
 
@@ -57,6 +67,7 @@ _HOME = {
     "SourceError": "errors",
     "UsageError": "errors",
     "batch_results": "batch.api",
+    "carry_out": "apply.carry_out",
     "evaluate": "commands.evaluate",
     "export": "commands.export",
     "fit": "training.fit",
@@ -64,11 +75,15 @@ _HOME = {
     "inspect_file": "commands.inspect_file",
     "items": "reviews.items",
     "optimize": "commands.optimize",
+    "optimize_presets": "commands.all_presets",
+    "plan_apply": "apply.plan",
     "predict_items": "evaluation.score",
     "read": "sources.reading",
     "run_batch": "batch.api",
     "score": "evaluation.score",
+    "select": "sources.selection",
     "training_set": "training.data",
+    "undo": "apply.undo",
     "write_report": "report.files",
 }
 

@@ -29,3 +29,52 @@ class Pack:
     def forward(
         self, w: NDArray[np.float64], threads: int = 1, isa: str = ""
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
+
+class TrustRegion:
+    """The compiled `fsrs_opt.training.trust_region.TrustRegion`."""
+    def __init__(
+        self,
+        low: NDArray[np.float64],
+        high: NDArray[np.float64],
+        centre: NDArray[np.float64],
+        sigma: NDArray[np.float64],
+        ceiling: float,
+        relearning_steps: int,
+        max_passes: int,
+        fisher_steps: int,
+        promise: float,
+    ) -> None: ...
+    @property
+    def wants_fisher(self) -> bool: ...
+    @property
+    def done(self) -> bool: ...
+    @property
+    def converged(self) -> bool: ...
+    @property
+    def passes(self) -> int: ...
+    @property
+    def objective(self) -> float: ...
+    def advance(
+        self,
+        w: NDArray[np.float64],
+        objective: float,
+        gradient: NDArray[np.float64],
+        fisher: NDArray[np.float64] | None,
+        held: NDArray[np.bool_],
+    ) -> NDArray[np.float64]: ...
+
+def solve_qp(
+    hessian: NDArray[np.float64],
+    gradient: NDArray[np.float64],
+    A: NDArray[np.float64],
+    b: NDArray[np.float64],
+) -> NDArray[np.float64]: ...
+def initial_stability(
+    delta_t: NDArray[np.float64],
+    recall: NDArray[np.float64],
+    count: NDArray[np.float64],
+    centre: float,
+    w20: float,
+    low: float,
+    high: float,
+) -> float: ...

@@ -50,16 +50,28 @@ def replacing(target: Path) -> Iterator[Path]:
     try:
         os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))  # rights as the umask says
         yield part
-        _flush_to_disk(part)
+        flush_file(part)
         part.replace(whole)
+        flush_folder(whole.parent)
     finally:
         forget()
         atexit.unregister(forget)
 
 
-def _flush_to_disk(path: Path) -> None:
+def flush_file(path: Path) -> None:
+    """Return when the file's content has reached the disk."""
     descriptor = os.open(path, os.O_RDWR)
     try:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def flush_folder(folder: Path) -> None:
+    """Return when the names in a folder have reached the disk, where the system can be asked for that."""
+    with suppress(OSError):  # Windows opens no folders, and some file systems sync none
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

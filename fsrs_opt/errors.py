@@ -22,6 +22,10 @@ class NothingToTrainError(FsrsOptError):
     """The log is readable but holds no item to train on; the message says why."""
 
 
+class RefusedError(FsrsOptError):
+    """A collection that must not be written to as things are; the message says why. Nothing was changed."""
+
+
 class Interrupted(FsrsOptError):  # noqa: N818  (it is a request of the user, not a fault)
     """The user asked to stop; nothing was written. The command line exits with code 130."""
 

@@ -1,12 +1,17 @@
 // The Python module fsrs_opt._native: checked arrays in, arrays out; the GIL is free while a pass runs.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <optional>
 #include <stdexcept>
 
 #include "passes.hpp"
+#include "pretrain.hpp"
+#include "solver.hpp"
 
 namespace nb = nanobind;
 
@@ -50,6 +55,68 @@ nb::tuple evaluate(const fsrs::Pack &pack, const Array<double> &w, fsrs::Wanted 
     double *fisher = new double[fsrs::kFisher];
     std::copy(sums + 1 + n, sums + 1 + n + fsrs::kFisher, fisher);
     return nb::make_tuple(sums[0], result(gradient, {n}), result(fisher, {n, n}));
+}
+
+using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+fsrs::TrustRegion *trust_region(const Array<double> &low, const Array<double> &high, const Array<double> &centre,
+                                const Array<double> &sigma, double ceiling, int relearning_steps, int max_passes,
+                                int fisher_steps, double promise) {
+    fsrs::Settings s;
+    auto copy = [](const Array<double> &from, double *to) { std::copy_n(parameters(from), fsrs::kParameters, to); };
+    copy(low, s.low);
+    copy(high, s.high);
+    copy(centre, s.centre);
+    copy(sigma, s.sigma);
+    s.ceiling = ceiling;
+    s.relearning_steps = relearning_steps;
+    s.max_passes = max_passes;
+    s.fisher_steps = fisher_steps;
+    s.promise = promise;
+    return new fsrs::TrustRegion(s);
+}
+
+Result advance(fsrs::TrustRegion &state, const Array<double> &w, double objective, const Array<double> &gradient,
+               const std::optional<Matrix> &fisher, const Array<bool> &held) {
+    constexpr size_t n = fsrs::kParameters;
+    if (held.shape(0) != n) throw std::invalid_argument("held must hold 21 flags");
+    if (fisher && (fisher->shape(0) != n || fisher->shape(1) != n))
+        throw std::invalid_argument("fisher must be 21 by 21");
+    double next[n];
+    if (!state.advance(parameters(w), objective, parameters(gradient), fisher ? fisher->data() : nullptr, held.data(),
+                       next)) {
+        PyErr_SetString(PyExc_FloatingPointError, "the objective is not finite at the starting parameters");
+        throw nb::python_error();
+    }
+    double *owned = new double[n];
+    std::copy_n(next, n, owned);
+    return result(owned, {n});
+}
+
+Result solve_qp(const Matrix &hessian, const Array<double> &gradient, const Matrix &A, const Array<double> &b) {
+    const size_t n = gradient.shape(0), m = b.shape(0);
+    if (n > fsrs::kParameters || hessian.shape(0) != n || hessian.shape(1) != n || A.shape(0) != m || A.shape(1) != n)
+        throw std::invalid_argument("hessian [n, n], gradient [n], A [m, n] and b [m] with n up to 21");
+    std::vector<fsrs::Limit> limits(m);
+    for (size_t k = 0; k < m; ++k) {
+        limits[k].count = int(n);
+        limits[k].room = b.data()[k];
+        for (size_t j = 0; j < n; ++j) limits[k].index[j] = int(j), limits[k].value[j] = A.data()[k * n + j];
+    }
+    const std::vector<double> x = fsrs::solve_qp(int(n), {hessian.data(), hessian.data() + n * n},
+                                                 {gradient.data(), gradient.data() + n}, std::move(limits));
+    double *owned = new double[n];
+    std::copy(x.begin(), x.end(), owned);
+    return result(owned, {n});
+}
+
+double initial_stability(const Array<double> &delta_t, const Array<double> &recall, const Array<double> &count,
+                         double centre, double w20, double low, double high) {
+    const size_t n = delta_t.shape(0);
+    if (recall.shape(0) != n || count.shape(0) != n)
+        throw std::invalid_argument("delta_t, recall and count must have the same length");
+    if (!(0 < low && low < high && w20 > 0 && centre > 0)) throw std::invalid_argument("limits and w20 must be positive");
+    return fsrs::initial_stability({delta_t.data(), recall.data(), count.data(), n}, centre, w20, low, high);
 }
 
 }  // namespace
@@ -109,4 +176,21 @@ NB_MODULE(_native, m) {
             }
             return nb::make_tuple(Result(out, {n}, owner), Result(out + n, {n}, owner), Result(out + 2 * n, {n}, owner));
         }, nb::arg("w"), nb::arg("threads") = 1, nb::arg("isa") = "");
+
+    nb::class_<fsrs::TrustRegion>(m, "TrustRegion", "The solver's arithmetic: training/trust_region.py, compiled.")
+        .def(nb::new_(&trust_region), nb::arg("low"), nb::arg("high"), nb::arg("centre"), nb::arg("sigma"),
+             nb::arg("ceiling"), nb::arg("relearning_steps"), nb::arg("max_passes"), nb::arg("fisher_steps"),
+             nb::arg("promise"))
+        .def_ro("wants_fisher", &fsrs::TrustRegion::wants_fisher)
+        .def_ro("done", &fsrs::TrustRegion::done)
+        .def_ro("converged", &fsrs::TrustRegion::converged)
+        .def_ro("passes", &fsrs::TrustRegion::passes)
+        .def_prop_ro("objective", &fsrs::TrustRegion::objective)
+        .def("advance", &advance, nb::arg("w"), nb::arg("objective"), nb::arg("gradient"), nb::arg("fisher").none(),
+             nb::arg("held"));
+    m.def("solve_qp", &solve_qp, nb::arg("hessian"), nb::arg("gradient"), nb::arg("A"), nb::arg("b"),
+          "The quadratic program of training/qp.py, compiled.");
+    m.def("initial_stability", &initial_stability, nb::arg("delta_t"), nb::arg("recall"), nb::arg("count"),
+          nb::arg("centre"), nb::arg("w20"), nb::arg("low"), nb::arg("high"),
+          "The fit of one first rating of training/pretrain.py, compiled.");
 }

@@ -31,7 +31,7 @@ from fsrs_opt.reviews.history import Histories, histories, subset
 from fsrs_opt.sources import read
 from fsrs_opt.training.data import training_set
 from fsrs_opt.training.fit import fit
-from fsrs_opt.training.solver import to_w
+from fsrs_opt.training.trust_region import to_w
 
 SAMPLE = Path(__file__).resolve().parent.parent / "data" / "sample.colpkg"
 TRUTHS = ("fitted", "prior", "far")

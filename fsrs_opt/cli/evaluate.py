@@ -22,6 +22,13 @@ from fsrs_opt.cli.reading import reading
     help="Parameters in use, to judge. [default: what the collection holds]",
 )
 @click.option(
+    "--from",
+    "from_file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Parameters to judge, from what optimize --json or batch wrote, or from a line of numbers.",
+)
+@click.option(
     "--against",
     metavar='"w0,w1,…"',
     callback=options.parameters,
@@ -52,6 +59,7 @@ def evaluate(
     path: Path,
     selection: dict[str, Any],
     parameters: tuple[float, ...] | None,
+    from_file: Path | None,
     against: tuple[float, ...] | None,
     splits: int,
     no_splits: bool,
@@ -77,12 +85,26 @@ def evaluate(
       fsrs-opt evaluate collection.colpkg --json --no-splits
       fsrs-opt evaluate reviews.csv --parameters "0.4, 1.2, …" --against "0.5, 1.1, …"
     """
+    file = None
+    if from_file is not None:
+        from fsrs_opt.commands.current import put_in_use
+        from fsrs_opt.commands.from_file import read_parameters
+        from fsrs_opt.errors import UsageError
+
+        if parameters is not None:
+            raise UsageError("--parameters and --from both say which parameters to judge: leave one away")
+        file = read_parameters(from_file, of=path)
+
     with reading(path, selection, timezone=timezone, day_start=day_start, quiet=quiet) as job:
         from fsrs_opt.commands.evaluate import evaluate as run
 
+        collection, in_use = job.collection, parameters
+        if file is not None:
+            collection, single = put_in_use(collection, file)
+            in_use = None if single is None else tuple(single.tolist())
         result = run(
-            job.collection,
-            parameters=parameters,
+            collection,
+            parameters=in_use,
             against=against,
             recipe=recipe,
             relearning_steps=relearning_steps,

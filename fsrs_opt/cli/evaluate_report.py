@@ -7,6 +7,7 @@ from rich.text import Text
 
 from fsrs_opt.cli import output, rows_report
 from fsrs_opt.commands.evaluate import Evaluated
+from fsrs_opt.commands.selected import selected
 from fsrs_opt.evaluation.evaluation import Evaluation, Judged
 from fsrs_opt.evaluation.health import MAX_LOG_LOSS_RATIO, MAX_RMSE_BINS_RATIO, HealthCheck
 from fsrs_opt.evaluation.uncertainty import Posterior
@@ -38,7 +39,9 @@ def full(result: Evaluated) -> None:
     console = output.stdout()
     seen = result.evaluation
     rows_report.source(console, result.collection)
-    rows_report.what_was_read(console, result.histories, len(result.data))
+    chosen = selected(result.collection, result.histories, result.data.items)
+    rows_report.selection(console, chosen)
+    rows_report.what_was_read(console, result.histories, len(result.data), seen=chosen)
     _in_sample(console, result)
     _held_out(console, result)
     _calibration(console, seen)

@@ -6,9 +6,10 @@ import atexit
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
+from typing import NoReturn
 
 GRACE_SECONDS = 0.7
 """So long the program may take to unwind by itself once it was asked to stop."""
@@ -62,8 +63,26 @@ def interruptible() -> Iterator[None]:
         os.close(writable)  # ends the watching thread
 
 
+@contextmanager
+def ending_at_once(first: Callable[[], None]) -> Iterator[None]:
+    """Inside, a signal ends the program on the spot, after `first`: for the loading of a library whose own
+    code does not survive an exception (torch's aborts the process)."""
+    _first.append(first)
+    try:
+        yield
+    finally:
+        _first.remove(first)
+
+
+_first: list[Callable[[], None]] = []
+
+
 def _stop(number: int, _frame: FrameType | None) -> None:
     _asked_to_stop.set()
+    if _first:
+        with suppress(BaseException):
+            _first[-1]()
+        _end(number)
     raise Stopped(number)
 
 
@@ -74,9 +93,14 @@ def _watch(readable: int) -> None:
             continue
         _asked_to_stop.set()
         if not _unwound.wait(GRACE_SECONDS):
-            with suppress(BaseException):
-                atexit._run_exitfuncs()  # among them the removal of temporary files
-            with suppress(OSError):
-                os.write(2, b"Interrupted.\n")
-            os._exit(128 + number[0])
+            _end(number[0])
     os.close(readable)
+
+
+def _end(number: int) -> NoReturn:
+    """End the process without unwinding it."""
+    with suppress(BaseException):
+        atexit._run_exitfuncs()  # among them the removal of temporary files
+    with suppress(OSError):
+        os.write(2, b"Interrupted.\n")
+    os._exit(128 + number)

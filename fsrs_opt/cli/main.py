@@ -11,6 +11,7 @@ from contextlib import suppress
 import click
 
 from fsrs_opt import __version__
+from fsrs_opt.cli.apply import apply
 from fsrs_opt.cli.batch import batch
 from fsrs_opt.cli.batch_results import results
 from fsrs_opt.cli.errors import exit_code_of
@@ -20,6 +21,7 @@ from fsrs_opt.cli.inspect import inspect
 from fsrs_opt.cli.interrupts import interruptible, stopping
 from fsrs_opt.cli.optimize import optimize
 from fsrs_opt.cli.report import report
+from fsrs_opt.cli.undo import undo
 
 
 @click.group(
@@ -42,6 +44,7 @@ def fsrs_opt(context: click.Context, version: bool, verbose: bool) -> None:
       fsrs-opt batch decks/ --out results
       fsrs-opt inspect collection.colpkg
       fsrs-opt export collection.colpkg -o reviews.csv
+      fsrs-opt apply collection.anki2 --optimize
     """
     if version:
         click.echo(f"fsrs-opt {__version__}")
@@ -61,6 +64,8 @@ fsrs_opt.add_command(batch)
 fsrs_opt.add_command(results)
 fsrs_opt.add_command(inspect)
 fsrs_opt.add_command(export)
+fsrs_opt.add_command(apply)
+fsrs_opt.add_command(undo)
 
 
 def run(arguments: Sequence[str] | None = None) -> int:

@@ -19,6 +19,11 @@ from fsrs_opt.cli.reading import reading
 @options.path_argument
 @options.selection_options
 @click.option(
+    "--all-presets",
+    is_flag=True,
+    help="Fit each preset to its own reviews, as Anki does, and print one table.",
+)
+@click.option(
     "--recipe",
     type=click.Choice(options.RECIPES),
     default=options.RECIPES[0],
@@ -70,6 +75,7 @@ from fsrs_opt.cli.reading import reading
 def optimize(
     path: Path,
     selection: dict[str, Any],
+    all_presets: bool,
     recipe: str,
     stages: tuple[str, ...],
     current: tuple[float, ...] | None,
@@ -95,9 +101,13 @@ def optimize(
     \b
     Examples:
       fsrs-opt optimize collection.colpkg
+      fsrs-opt optimize collection.colpkg --all-presets
+      fsrs-opt optimize collection.colpkg --deck "Languages::*" --exclude-flag 1
       fsrs-opt optimize collection.colpkg --json --output result.json
       fsrs-opt optimize reviews.csv --timezone Europe/Berlin --day-start 4
     """
+    if all_presets:
+        _check_all_presets(selection, {"--current": current, "--report": report})
     if output is not None:
         from fsrs_opt.atomic_file import check_target
 
@@ -107,47 +117,76 @@ def optimize(
 
         targets.check(report, path, force=True)
 
-    with reading(path, selection, timezone=timezone, day_start=day_start, quiet=quiet) as job:
-        from fsrs_opt.commands.optimize import optimize as run
+    chosen = {} if all_presets else selection
+    with reading(path, chosen, timezone=timezone, day_start=day_start, quiet=quiet) as job:
+        from fsrs_opt.commands import as_json as objects
         from fsrs_opt.evaluation.time_series import N_SPLITS
 
-        result = run(
-            job.collection,
-            recipe=recipe,
-            stages=stages,
-            current=current,
-            relearning_steps=relearning_steps,
-            short_term=not no_short_term,
-            ignore_before=ignore_before,
-            splits=0 if no_held_out else N_SPLITS,
-            workers=workers,
-            device=device,
-            kernel=kernel,
-            progress=job.bar.training,
-            held_out_progress=job.bar.held_out,
-        )
-        if report is not None:
-            job.bar.doing("drawing the report")
-            from fsrs_opt.commands.evaluate import evaluated
-            from fsrs_opt.report.files import write
+        fitting: dict[str, Any] = {
+            "recipe": recipe,
+            "stages": stages,
+            "relearning_steps": relearning_steps,
+            "short_term": not no_short_term,
+            "ignore_before": ignore_before,
+            "splits": 0 if no_held_out else N_SPLITS,
+            "workers": workers,
+            "device": device,
+            "kernel": kernel,
+        }
+        if all_presets:
+            from fsrs_opt.commands.all_presets import as_object, optimize_presets
 
-            write(evaluated(result), report)
-    result = job.timed(result)
+            job.bar.presets(0.0)
+            of_cards = {name: selection[name] for name in OF_CARDS}
+            fits = optimize_presets(job.collection, progress=job.bar.presets, **of_cards, **fitting)
+            found = as_object(fits := job.timed(fits))
+        else:
+            from fsrs_opt.commands.optimize import optimize as run
+
+            result = run(
+                job.collection,
+                current=current,
+                progress=job.bar.training,
+                held_out_progress=job.bar.held_out,
+                **fitting,
+            )
+            if report is not None:
+                job.bar.doing("drawing the report")
+                from fsrs_opt.commands.evaluate import evaluated
+                from fsrs_opt.report.files import write
+
+                write(evaluated(result), report)
+            found = objects.optimized(result := job.timed(result))
 
     if output is not None:
         from fsrs_opt.atomic_file import replacing
-        from fsrs_opt.commands.as_json import dumps, optimized
 
         with replacing(output) as part:
-            part.write_bytes(dumps(optimized(result)))
+            part.write_bytes(objects.dumps(found))
     if as_json:
-        from fsrs_opt.commands.as_json import optimized
+        print_json(found)
+    elif all_presets:
+        from fsrs_opt.cli import presets_report
 
-        print_json(optimized(result))
-        return
-    from fsrs_opt.cli import optimize_report
-
-    if quiet:
-        optimize_report.short(result)
+        (presets_report.short if quiet else presets_report.full)(fits)
     else:
-        optimize_report.full(result)
+        from fsrs_opt.cli import optimize_report
+
+        (optimize_report.short if quiet else optimize_report.full)(result)
+
+
+OF_CARDS = ("tag", "exclude_flag", "suspended")
+"""What of a selection can go with --all-presets."""
+
+
+def _check_all_presets(selection: dict[str, Any], others: dict[str, Any]) -> None:
+    """UsageError for an option that makes no sense beside --all-presets."""
+    given = [f"--{name}" for name in ("deck", "preset") if selection[name]]
+    given += [name for name, value in others.items() if value is not None]
+    if given:
+        from fsrs_opt.errors import UsageError
+
+        raise UsageError(
+            f"--all-presets fits each preset to all of its cards and compares it with its own parameters:"
+            f" leave {' and '.join(given)} away, or --all-presets"
+        )

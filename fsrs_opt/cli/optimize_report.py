@@ -11,6 +11,7 @@ from fsrs_opt.cli.evaluate_report import verdict
 from fsrs_opt.commands.as_json import metric_notes
 from fsrs_opt.commands.optimize import Optimized
 from fsrs_opt.commands.paste import paste_line
+from fsrs_opt.commands.selected import selected
 from fsrs_opt.evaluation.score import Scores
 from fsrs_opt.model.parameters import DEFAULTS, MEANINGS, N_PARAMETERS
 
@@ -22,7 +23,9 @@ def full(result: Optimized) -> None:
     """The whole report; verdict and line to paste come last, where the eye is."""
     console = output.stdout()
     rows_report.source(console, result.collection)
-    rows_report.what_was_read(console, result.histories, len(result.data))
+    chosen = selected(result.collection, result.histories, result.data.items)
+    rows_report.selection(console, chosen)
+    rows_report.what_was_read(console, result.histories, len(result.data), seen=chosen)
     _stages(console, result)
     _parameters(console, result)
     _scores(console, result)

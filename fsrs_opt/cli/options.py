@@ -36,12 +36,7 @@ def day_options(command: Command) -> Command:
 
 def fit_options(command: Command) -> Command:
     """--relearning-steps, --no-short-term and --ignore-before."""
-    command = click.option(
-        "--ignore-before",
-        metavar="DATE",
-        callback=date,
-        help="Leave out cards learned before YYYY-MM-DD.",
-    )(command)
+    command = ignore_before_option(command)
     command = click.option(
         "--no-short-term", is_flag=True, help="Fit without same-day reviews (w17 to w19 stay 0)."
     )(command)
@@ -49,7 +44,17 @@ def fit_options(command: Command) -> Command:
         "--relearning-steps",
         metavar="N",
         type=click.IntRange(min=0),
-        help="Number of relearning steps. [default: of the preset with the most reviews]",
+        help="Number of relearning steps. [default: of the preset; of several, of that with most reviews]",
+    )(command)
+
+
+def ignore_before_option(command: Command) -> Command:
+    """--ignore-before."""
+    return click.option(
+        "--ignore-before",
+        metavar="DATE",
+        callback=date,
+        help="Leave out cards learned before YYYY-MM-DD. [default: with --preset its own date]",
     )(command)
 
 
@@ -127,6 +132,16 @@ def workers_option(command: Command) -> Command:
         metavar="N",
         type=click.IntRange(1, 64),
         help="Processes for the fits of the splits. [default: several where it pays]",
+    )(command)
+
+
+def backup_dir_option(command: Command) -> Command:
+    """--backup-dir."""
+    return click.option(
+        "--backup-dir",
+        metavar="DIR",
+        type=click.Path(path_type=Path),
+        help="Folder of the backups. [default: fsrs-opt-backups beside the collection]",
     )(command)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from rich.console import Console
 from rich.padding import Padding
@@ -126,3 +127,9 @@ def can_show(console: Console, letter: str) -> bool:
 def path_name(path: os.PathLike[str]) -> str:
     """A path as it was given."""
     return plain(os.fspath(path))
+
+
+def path_from_here(path: Path) -> str:
+    """A path as seen from the current folder where it lies below that, else in full."""
+    here = Path.cwd()
+    return plain(path.relative_to(here) if path.is_relative_to(here) else path)

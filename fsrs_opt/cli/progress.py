@@ -39,6 +39,10 @@ class Bar:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Show nothing any more."""
         if self._bar is not None:
             self._bar.stop()
 
@@ -63,6 +67,12 @@ class Bar:
 
     def held_out(self, share: float) -> None:
         """How much of the fits for held-out reviews is done, 0 to 1."""
+        self._share("fitting again, to judge on reviews that were not seen", share)
+
+    def presets(self, share: float) -> None:
+        """How much of the fits of all presets is done, 0 to 1."""
+        self._share("fitting each preset", share)
+
+    def _share(self, what: str, share: float) -> None:
         if self._bar is not None:
-            text = "fitting again, to judge on reviews that were not seen"
-            self._bar.update(self._task, description=text, completed=share, total=1.0, refresh=True)
+            self._bar.update(self._task, description=what, completed=share, total=1.0, refresh=True)

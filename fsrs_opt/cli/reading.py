@@ -9,14 +9,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from fsrs_opt.cli.interrupts import ending_at_once
 from fsrs_opt.cli.progress import Bar
 
 if TYPE_CHECKING:
+    from fsrs_opt.commands.all_presets import AllPresets
     from fsrs_opt.commands.evaluate import Evaluated
     from fsrs_opt.commands.optimize import Optimized
     from fsrs_opt.sources.collection import Collection
 
-Result = TypeVar("Result", "Optimized", "Evaluated")
+Result = TypeVar("Result", "Optimized", "Evaluated", "AllPresets")
 
 
 @dataclass(frozen=True)
@@ -56,4 +58,6 @@ def reading(
         collection = select(read(path, timezone=timezone, day_start=day_start), **selection)
         read_at = time.perf_counter()
         bar.doing("loading torch")
+        with ending_at_once(bar.stop):
+            import torch  # noqa: F401  (here, so that Ctrl-C meanwhile does no harm)
         yield Reading(collection, bar, started, read_at)

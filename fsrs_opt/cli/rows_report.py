@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
+
 from rich.console import Console
 from rich.text import Text
 
 from fsrs_opt.cli import output, words
+from fsrs_opt.commands.inspect_file import Part
+from fsrs_opt.commands.selected import Selected, sentences, what
 from fsrs_opt.reviews.history import Histories
 from fsrs_opt.sources.collection import Collection
+
+MOST_DECKS = 10
+"""Decks in the table; of more, those with the most reviews."""
 
 
 def source(console: Console, collection: Collection) -> None:
@@ -22,8 +29,38 @@ def source(console: Console, collection: Collection) -> None:
     )
 
 
-def what_was_read(console: Console, past: Histories, n_items: int, *, title: str = "What was read") -> None:
-    """Rows, what was left out and why, what is used, and the cards."""
+def selection(console: Console, seen: Selected) -> None:
+    """What was selected, with its counts; nothing where that is the whole file."""
+    if seen.selection is None:
+        return
+    output.heading(console, "Selection", what(seen.selection))
+    numbers = ["cards", "reviews", "items"]
+    table = output.columns("", *numbers, numbers=numbers)
+    decks = sorted(seen.decks, key=lambda each: -each[1].reviews)[:MOST_DECKS]
+    rows = [(f"deck {deck.name}", part) for deck, part in seen.decks if (deck, part) in decks]
+    rest = [part for deck, part in seen.decks if (deck, part) not in decks]
+    if rest:
+        more = Part(*(sum(counts) for counts in zip(*map(astuple, rest), strict=True)))
+        rows.append((f"{len(rest):,} more decks", more))
+    rows += [(f"preset {preset.name}", part) for preset, part in seen.presets]
+    for name, part in rows:
+        table.add_row(f"  {output.plain(name)}", *(f"{count:,}" for count in astuple(part)))
+    table.add_row("  in all", *(f"{count:,}" for count in astuple(seen.total)), style="bold")
+    output.show(console, table)
+    for each in sentences(seen):
+        output.sentence(console, each, indent=2)
+
+
+def what_was_read(
+    console: Console,
+    past: Histories,
+    n_items: int,
+    *,
+    title: str = "What was read",
+    seen: Selected | None = None,
+) -> None:
+    """Rows, what was left out and why, what is used, and the cards. seen: what was selected; of a whole
+    collection it says only what becomes of suspended cards, which is added here."""
     output.heading(console, title)
     table = output.columns("", "rows", numbers=["rows"])
     table.show_header = False
@@ -47,3 +84,6 @@ def what_was_read(console: Console, past: Histories, n_items: int, *, title: str
             " were taken as 0.",
             indent=2,
         )
+    if seen is not None and seen.selection is None:
+        for each in sentences(seen):
+            output.sentence(console, each, indent=2)

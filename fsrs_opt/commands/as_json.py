@@ -9,18 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 from fsrs_opt import __version__
 from fsrs_opt.commands.paste import paste_line
+from fsrs_opt.commands.selected import LEFT_OUT, selected
+from fsrs_opt.sources.collection import Selection
 
 if TYPE_CHECKING:
     from fsrs_opt.commands.current import CurrentSet
     from fsrs_opt.commands.export import Exported
     from fsrs_opt.commands.inspect_file import Inspection, Part
     from fsrs_opt.commands.optimize import Optimized
+    from fsrs_opt.commands.selected import Selected
     from fsrs_opt.evaluation.paired import PairedDifference
     from fsrs_opt.evaluation.verdict import Verdict
     from fsrs_opt.reviews.history import Histories
     from fsrs_opt.sources.collection import Collection
 
 OPTIMIZE_FORMAT = "fsrs-opt.optimize/1"
+PRESETS_FORMAT = "fsrs-opt.optimize-presets/1"
 INSPECT_FORMAT = "fsrs-opt.inspect/1"
 EXPORT_FORMAT = "fsrs-opt.export/1"
 
@@ -39,6 +43,7 @@ def optimized(result: Optimized) -> Json:
         "version": __version__,
         "source": source(result.collection),
         "day": day(result.collection),
+        "selection": selection(selected(result.collection, result.histories, result.data.items)),
         "counts": counts(result.histories, len(result.data)),
         "recipe": result.fit.recipe,
         "kernel": result.fit.kernel,
@@ -165,6 +170,7 @@ def exported(done: Exported) -> Json:
         "path": str(done.path),
         "rows": done.rows,
         "columns": list(done.columns),
+        "selection": None if done.selected is None else selection(done.selected),
         "messages": list(done.messages),
     }
 
@@ -191,6 +197,40 @@ def day(collection: Collection) -> Json:
         "next_day_at": getattr(boundary, "next_day_at", None),
         "timezone": getattr(boundary, "zone", None),
         "day_start": getattr(boundary, "rollover", None),
+    }
+
+
+def selection(seen: Selected) -> Json:
+    """What was selected, and by which rules."""
+    chosen = seen.selection or Selection()
+    asked = {"include": "include", "exclude": "exclude"}.get(chosen.suspended)
+    return {
+        "whole": seen.selection is None,
+        "asked": {
+            "decks": list(chosen.deck_names),
+            "presets": list(chosen.preset_names.values()),
+            "tags": list(chosen.tags),
+            "exclude_flags": list(chosen.flags),
+            "suspended": asked,
+        },
+        "decks": [{"id": deck.id, "name": deck.name, **_part(part)} for deck, part in seen.decks],
+        "presets": [{"id": preset.id, "name": preset.name, **_part(part)} for preset, part in seen.presets],
+        **_part(seen.total),
+        "left_out": {reason: chosen.left_out.get(reason, 0) for reason in LEFT_OUT},
+        "suspended": {
+            "rule": seen.suspended or None,
+            "kept": seen.suspended_kept,
+            "left_out": chosen.left_out.get("suspended", 0),
+        },
+        "searches": [
+            {
+                "preset": chosen.preset_names[id_],
+                "search": search,
+                "evaluated_by": "anki" if id_ in chosen.by_anki else "fsrs-opt",
+            }
+            for id_, search in chosen.searches.items()
+        ],
+        "ignore_before": {chosen.preset_names[id_]: date for id_, date in chosen.cut_offs.items()},
     }
 
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from fsrs_opt import __version__
 from fsrs_opt.commands import as_json
+from fsrs_opt.commands.selected import selected
 
 if TYPE_CHECKING:
     from fsrs_opt.commands.as_json import Json
@@ -30,6 +31,7 @@ def evaluated(result: Evaluated) -> Json:
         "version": __version__,
         "source": as_json.source(result.collection),
         "day": as_json.day(result.collection),
+        "selection": as_json.selection(selected(result.collection, result.histories, result.data.items)),
         "counts": as_json.counts(result.histories, len(result.data)),
         "recipe": None if result.fit is None else result.fit.recipe,
         "rung": None if result.fit is None else result.fit.rung,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,8 +13,11 @@ from fsrs_opt.errors import UsageError
 from fsrs_opt.model import parameters
 from fsrs_opt.model.parameters import DEFAULTS, FloatArray
 from fsrs_opt.sources.collection import DEFAULT_PRESET
+from fsrs_opt.sources.names import key
+from fsrs_opt.sources.nearby import did_you_mean
 
 if TYPE_CHECKING:
+    from fsrs_opt.commands.from_file import ParametersFile
     from fsrs_opt.sources.collection import Collection
 
 
@@ -104,3 +107,28 @@ def _preset_of_deck(collection: Collection, deck_id: int) -> int:
     if deck is None or deck.preset_id is None or deck.preset_id not in collection.presets:
         return DEFAULT_PRESET
     return deck.preset_id
+
+
+def put_in_use(collection: Collection, file: ParametersFile) -> tuple[Collection, FloatArray | None]:
+    """The collection as if its presets stored the parameters of the file, and the one set that is for all
+    cards, where the file does not name presets.
+
+    Raises UsageError where the file names a preset that the collection does not have.
+    """
+    notes = (*collection.source.notes, *file.notes)
+    collection = replace(collection, source=replace(collection.source, notes=notes))
+    by_name = {key(one.name): one for one in collection.presets.values()}
+    unknown = [name for name in file.by_preset if key(name) not in by_name]
+    if not file.by_preset or (file.single is not None and unknown):
+        return collection, file.single
+    if unknown:
+        near = did_you_mean(unknown[0], (one.name for one in by_name.values()))
+        raise UsageError(
+            f"{file.path} holds parameters of the preset “{unknown[0]}”, which {collection.source.path} does"
+            f" not have{near}"
+        )
+    presets = dict(collection.presets)
+    for name, w in file.by_preset.items():
+        one = by_name[key(name)]
+        presets[one.id] = replace(one, parameters=tuple(w.tolist()))
+    return replace(collection, presets=presets), None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +15,14 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from fsrs_opt.atomic_file import check_target, replacing
+from fsrs_opt.commands.cut_off import cut_off, why_nothing
 from fsrs_opt.commands.dates import DAY_MS, parse_date
-from fsrs_opt.errors import UsageError
+from fsrs_opt.commands.selected import Selected, selected
+from fsrs_opt.errors import NothingToTrainError, UsageError
+from fsrs_opt.reviews.history import histories
+from fsrs_opt.reviews.items import items
 from fsrs_opt.reviews.log import RESCHEDULED
-from fsrs_opt.sources import read
+from fsrs_opt.sources import read, select
 
 if TYPE_CHECKING:
     from fsrs_opt.sources.collection import Collection
@@ -36,12 +41,16 @@ _HOUR_MS = 3_600_000
 
 @dataclass(frozen=True)
 class Exported:
-    """What was written: the file, its rows, its columns in order, and sentences a user should be told."""
+    """What was written: the file, its rows, its columns in order, and sentences a user should be told.
+
+    selected: None where nothing was selected and all rows were written.
+    """
 
     path: Path
     rows: int
     columns: tuple[str, ...]
     messages: tuple[str, ...]
+    selected: Selected | None = None
 
 
 def export(
@@ -50,13 +59,17 @@ def export(
     *,
     timezone: str | None = None,
     day_start: int | str | None = None,
+    selection: Mapping[str, Any] | None = None,
+    ignore_before: str | None = None,
     force: bool = False,
 ) -> Exported:
     """Write the review log of `source` to `target`, a .csv or .parquet file.
 
     Columns: see `table`. Read back with the same day settings the file gives the same items. The file is
     written whole or not at all. force: replace an existing file. timezone, day_start: of the day boundary;
-    they matter only to files that give days without times.
+    they matter only to files that give days without times. selection: arguments of `fsrs_opt.sources.select`.
+    ignore_before: as of `optimize`: the rows of cards learned before that date, or before that of a selected
+    preset, are left out.
     Raises UsageError for a target that must not be written, SourceError for a source that cannot be read.
     """
     target = Path(target)
@@ -69,6 +82,11 @@ def export(
     else:
         collection = source
         check_target(target, collection.source.path, force=force)
+    collection = select(collection, **(selection or {}))
+    chosen: Selected | None = None
+    left_out: tuple[str, ...] = ()
+    if collection.selection is not None or ignore_before is not None:
+        collection, chosen, left_out = _cut(collection, ignore_before)
     frame, messages = table(collection.log, collection.day)
     # pandas writes its own notes about a frame into the file; none of them is part of the review log
     rows = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
@@ -79,7 +97,26 @@ def export(
                 pyarrow.csv.write_csv(rows, file, pyarrow.csv.WriteOptions(include_header=False))
         else:
             pyarrow.parquet.write_table(rows, part, compression="zstd")
-    return Exported(target, len(frame), tuple(frame.columns), (*collection.source.notes, *messages))
+    messages = (*collection.source.notes, *left_out, *messages)
+    return Exported(target, len(frame), tuple(frame.columns), messages, chosen)
+
+
+def _cut(collection: Collection, ignore_before: str | None) -> tuple[Collection, Selected, tuple[str, ...]]:
+    """The collection without the rows of cards learned before the cut-off, what was selected, and sentences
+    about it. Raises NothingToTrainError where no row is left."""
+    since, said = cut_off(collection, ignore_before)
+    log, day_of = collection.log, collection.day.day_of
+    past = histories(log, day_of, ignore_before_ms=since)
+    if past.cards_left_out["before_cutoff"]:
+        early = np.setdiff1d(histories(log, day_of).card_id, past.card_id)
+        kept = ~np.isin(log["card_id"].to_numpy(), early)
+        rows = log[kept].reset_index(drop=True)
+        rows.attrs.update(log.attrs)  # names of cards
+        collection = replace(collection, log=rows)
+        said.append(f"{len(early):,} cards learned before the cut-off date were left out.")
+    if not len(collection.log):
+        raise NothingToTrainError(why_nothing(collection, past))
+    return collection, selected(collection, past, items(past)), tuple(said)
 
 
 def table(log: pd.DataFrame, day: DayBoundary) -> tuple[pd.DataFrame, tuple[str, ...]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import json
+import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -54,17 +55,20 @@ class ParametersFile:
 
 @dataclass(frozen=True)
 class _Entry:
-    """Numbers as they stand in the file, and what it says of them. preset: "" where it names none."""
+    """Numbers as they stand in the file, and what it says of them. preset, collection: "" where it names
+    none."""
 
     values: Sequence[Any]
     preset: str = ""
     verdict: FileVerdict | None = None
+    collection: str = ""
 
 
-def read_parameters(path: str | Path) -> ParametersFile:
+def read_parameters(path: str | Path, *, of: str | Path | None = None) -> ParametersFile:
     """The parameters in a file: the JSON of `optimize` (of one preset, several or all), of `evaluate` or of
     `batch` (results.jsonl), or 17, 19 or 21 numbers as a person writes them.
 
+    of: the collection that they are for, which says what to take from a file that holds those of several.
     Older lengths are converted, and values beyond a limit brought to it, with a note. Raises SourceError for
     a file that cannot be read, holds no parameters, or holds those of several collections.
     """
@@ -76,6 +80,7 @@ def read_parameters(path: str | Path) -> ParametersFile:
         raise SourceError(f"{path} is no readable JSON: it is nested too deeply; {_FORMS}.") from None
     if not entries:
         raise SourceError(f"{path} holds no parameters{_because(notes)}; {_FORMS}.")
+    entries = _of_collection(path, entries, of)
     named = [entry.preset for entry in entries]
     if len(entries) > 1 and "" in named:
         raise SourceError(
@@ -97,6 +102,25 @@ def read_parameters(path: str | Path) -> ParametersFile:
         verdicts={entry.preset: entry.verdict for entry in entries if entry.preset and entry.verdict},
         notes=tuple(notes),
     )
+
+
+def _of_collection(path: Path, entries: list[_Entry], of: str | Path | None) -> list[_Entry]:
+    """The entries of one collection, where the file holds those of several."""
+    several = {entry.collection for entry in entries}
+    if len(several) == 1:
+        return entries
+    mine = [one for one in entries if of is not None and one.collection and _same(one.collection, of)]
+    if not mine:
+        not_it = "" if of is None else f", and {of} is none of them"
+        raise SourceError(
+            f"{path} holds the parameters of {len(several)} collections{not_it}: put the line to use into a"
+            " file of its own."
+        )
+    return mine
+
+
+def _same(a: str, b: str | Path) -> bool:
+    return os.path.realpath(a) == os.path.realpath(b)
 
 
 def _text(path: Path) -> str:
@@ -168,13 +192,14 @@ def _of_object(one: dict[str, Any], notes: list[str]) -> Iterator[_Entry]:
     if not isinstance(preset, str):
         asked = _dict(_dict(one.get("selection")).get("asked")).get("presets")
         preset = str(asked[0]) if isinstance(asked, list) and len(asked) == 1 else ""
+    verdict, collection = _verdict(one.get("verdict")), str(one.get("path", ""))
     values = one.get("new_parameters", one.get("parameters"))
     if isinstance(values, list):
-        yield _Entry(values, preset, _verdict(one.get("verdict")))
+        yield _Entry(values, preset, verdict, collection)
     elif isinstance(values, dict):  # the field's benchmark: by part of the collection, "0" for all of it
         for name, part in values.items():
             if isinstance(part, list):
-                yield _Entry(part, "" if len(values) == 1 else str(name), None)
+                yield _Entry(part, preset if len(values) == 1 else str(name), verdict, collection)
     elif "format" not in one and one and all(isinstance(each, list) for each in one.values()):
         yield from (_Entry(part, str(name)) for name, part in one.items())
 

@@ -19,6 +19,8 @@ from fsrs_opt.sources import read
 from fsrs_opt.training.ladder import rung
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from fsrs_opt.sources.collection import Collection, Deck, Preset
 
 KINDS = ("learning", "review", "relearning", "filtered", "manual", "rescheduled")
@@ -80,8 +82,7 @@ def inspect_file(
     log = collection.log
     past = histories(log, collection.day.day_of)
     chosen = items(past)
-    kind, rating = log["kind"].to_numpy(), log["rating"].to_numpy()
-    answered = (rating >= 1) & (rating <= 4) & (kind >= review_log.LEARNING) & (kind <= review_log.FILTERED)
+    kind, answered = log["kind"].to_numpy(), answers(log)
     kinds = {name: int(np.count_nonzero(kind == k)) for k, name in enumerate(KINDS)}
     kinds[OTHER_KIND] = len(log) - sum(kinds.values())
 
@@ -92,7 +93,7 @@ def inspect_file(
         dates = review_dates(time, collection.day)
         first, last = dates.min().item(), dates.max().item()
         months = _by_month(dates)
-    counted = _Counted(
+    counted = Counted(
         collection,
         log["card_id"].to_numpy()[answered],
         past.card_id[chosen.card],
@@ -116,6 +117,13 @@ def inspect_file(
     )
 
 
+def answers(log: pd.DataFrame) -> npt.NDArray[np.bool_]:
+    """Which rows of a review log are answers, bool [n]."""
+    kind, rating = log["kind"].to_numpy(), log["rating"].to_numpy()
+    rated: npt.NDArray[np.bool_] = (rating >= 1) & (rating <= 4)
+    return rated & (kind >= review_log.LEARNING) & (kind <= review_log.FILTERED)
+
+
 def _by_month(dates: npt.NDArray[np.datetime64[Any]]) -> dict[str, int]:
     month = dates.astype("datetime64[M]").astype(np.int64)
     counts = np.bincount(month - month.min())
@@ -123,7 +131,7 @@ def _by_month(dates: npt.NDArray[np.datetime64[Any]]) -> dict[str, int]:
     return dict(zip(names.astype(str).tolist(), counts.tolist(), strict=True))
 
 
-class _Counted:
+class Counted:
     """Cards, answers and items of each card of a collection, added up by deck and by preset."""
 
     def __init__(self, collection: Collection, reviewed: Int64, item_card: Int64) -> None:

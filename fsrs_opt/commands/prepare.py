@@ -3,33 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from fsrs_opt.commands import current as current_parameters
 from fsrs_opt.commands.current import CurrentSet
+from fsrs_opt.commands.cut_off import cut_off, why_nothing
 from fsrs_opt.commands.dates import parse_date
-from fsrs_opt.errors import NothingToTrainError, UsageError
+from fsrs_opt.errors import NothingToTrainError
 from fsrs_opt.reviews.history import Histories, histories
 from fsrs_opt.sources import read
 from fsrs_opt.training.data import TrainingSet, training_set
 
 if TYPE_CHECKING:
     from fsrs_opt.sources.collection import Collection
-
-Int64 = npt.NDArray[np.int64]
-
-SELECTION_REASONS = {
-    "search": "not found by the preset's own search",
-    "suspended": "suspended",
-    "flag": "with a flag that is excluded",
-}
-"""Why cards are not selected, by the keys of `Selection.left_out`."""
 
 
 @dataclass(frozen=True)
@@ -95,77 +86,6 @@ def prepare(
         messages.append(f"The presets' own cut-off dates do not apply to {what}.")
     seconds = {"read": read_at - started, "histories": time.perf_counter() - read_at}
     return Prepared(collection, past, data, in_use, steps, tuple(messages), seconds)
-
-
-def cut_off(
-    collection: Collection, ignore_before: str | None
-) -> tuple[int | Callable[[Int64], Int64], list[str]]:
-    """The time (ms) before which learned cards are left out, or a function that gives it for card ids, and
-    sentences about dates that cannot be read.
-
-    The date that was asked for; else that of the selected preset, or of each card's own where several presets
-    with different ones were selected; else none.
-    """
-    if ignore_before is not None:
-        return parse_date(ignore_before), []
-    said = []
-    chosen = collection.selection
-    dates = {} if chosen is None else chosen.cut_offs
-    if len(set(dates.values())) <= 1:
-        dates = {0: collection.ignore_before}
-    times = {}
-    for preset_id, date in dates.items():
-        try:
-            times[preset_id] = parse_date(date) if date else 0
-        except UsageError:
-            times[preset_id] = 0
-            said.append(f"The preset's cut-off date “{date}” cannot be read and is ignored.")
-    if len(times) == 1:
-        return next(iter(times.values())), said
-
-    def of_cards(card_id: Int64) -> Int64:
-        preset_of = current_parameters.preset_of_cards(collection, card_id)
-        since = np.zeros(len(card_id), dtype=np.int64)
-        for preset_id, time_ms in times.items():
-            since[preset_of == preset_id] = time_ms
-        return since
-
-    return of_cards, said
-
-
-def why_nothing(collection: Collection, past: Histories) -> str:
-    """One sentence on why there is no item at all."""
-    where = collection.source.path
-    if past.rows == 0 and collection.selection is not None:
-        return nothing_selected(collection)
-    if past.rows == 0:
-        return f"{where} holds no reviews: study some cards first."
-    if past.left_out["before_cutoff"] and not past.n_reviews:
-        return f"{where}: the cut-off leaves 0 reviews: choose an earlier date."
-    if past.n_reviews == 0:
-        return (
-            f"{where}: none of the {past.rows} rows can be trained on, since no card has its first learning"
-            " step in the log: study new cards, or export the whole collection."
-        )
-    return (
-        f"{where}: nothing was reviewed on a later day yet, so there is nothing to fit:"
-        " use the default parameters until then (in Anki: leave the field for FSRS parameters empty)."
-    )
-
-
-def nothing_selected(collection: Collection) -> str:
-    """One sentence on a selection without any review."""
-    assert collection.selection is not None
-    n_cards = 0 if collection.cards is None else len(collection.cards)
-    what = f"the {n_cards:,} cards" if n_cards > 1 else "the one card" if n_cards else "no card is"
-    left = [
-        f"{count:,} {SELECTION_REASONS[reason]}"
-        for reason, count in collection.selection.left_out.items()
-        if count
-    ]
-    why = f" (left out: {', '.join(left)})" if left else ""
-    selected = f"{what} selected{why}{' have no reviews' if n_cards > 1 else ' has none' if n_cards else ''}"
-    return f"{collection.source.path}: {selected}; choose more, or see what there is with fsrs-opt inspect."
 
 
 def _relearning_steps(collection: Collection, past: Histories, asked: int | None) -> tuple[int, str, int]:

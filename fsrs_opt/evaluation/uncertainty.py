@@ -20,7 +20,7 @@ from fsrs_opt.model import parameters
 from fsrs_opt.model.batch import WindowedBatch
 from fsrs_opt.model.parameters import N_INITIAL_STABILITIES, N_PARAMETERS
 from fsrs_opt.training.objective import MapPrior
-from fsrs_opt.training.solver import to_w, to_z, w_by_z
+from fsrs_opt.training.trust_region import to_w, to_z, w_by_z
 
 FloatArray = npt.NDArray[np.float64]
 

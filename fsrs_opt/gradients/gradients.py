@@ -99,9 +99,15 @@ class Gradients(_ById):
             if name not in known:
                 raise ValueError(f"the module has no parameter {name!r}")
             param_id, parameter = known[name]
-            check_like(tensor, parameter, f"the gradient of {name!r}", "the parameter")
+            check_like(tensor, parameter, "the gradient of ", "the parameter", of=repr(name))
             gradients._tensors[param_id] = tensor.detach()
         return gradients
+
+    def copy(self) -> Gradients:
+        """Another value over the same tensors, to look at after a step has used this one up."""
+        copied = Gradients()
+        copied._tensors, copied._held = self._tensors.copy(), self._held.copy()
+        return copied
 
     def grad(self, param: Key) -> Tensor:
         """The gradient of a parameter. ValueError where there is none; `param in gradients` asks first.
@@ -222,14 +228,16 @@ class GradientsParams(_ById):
         return moved
 
 
-def check_like(tensor: Tensor, other: Tensor, what: str, than: str) -> None:
-    """ValueError where a tensor's shape, dtype or device is not that of another."""
+def check_like(tensor: Tensor, other: Tensor, what: str, than: str, of: object = "") -> None:
+    """ValueError where a tensor's shape, dtype or device is not that of another. of: put after `what`."""
+    if tensor.shape == other.shape and tensor.dtype == other.dtype and tensor.device == other.device:
+        return
     for name in ("shape", "dtype", "device"):
         ours, theirs = getattr(tensor, name), getattr(other, name)
         if ours != theirs:
             if name == "shape":
                 ours, theirs = tuple(ours), tuple(theirs)
-            raise ValueError(f"{what} has {name} {ours}, {than} has {theirs}")
+            raise ValueError(f"{what}{of} has {name} {ours}, {than} has {theirs}")
 
 
 def _id_or_none(param: Key) -> ParamId | None:

@@ -33,6 +33,9 @@ class ParamId:
         if not 0 <= self.value < _LIMIT:
             raise ValueError(f"a ParamId is an unsigned 64-bit number, which {self.value} is not")
 
+    def __hash__(self) -> int:
+        return hash(self.value)  # a third of the time of dataclass's own, and hashed many times a step
+
     @classmethod
     def new(cls) -> ParamId:
         """A fresh id from the system's random source.

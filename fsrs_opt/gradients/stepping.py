@@ -1,11 +1,11 @@
-"""One step, on gradients given as a value, of any torch optimizer that moves parameters by their `.grad`."""
+"""One step, on gradients given as a value, of any torch optimizer, or of one that takes the value itself."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -19,8 +19,22 @@ from .param_id import ParamId
 _STATE_OF_WHOLE_PARAMETER = frozenset({"step", "mu_product", "eta", "mu"})
 
 
+class TakesGradients(Protocol):
+    """An optimizer that takes gradients as a value, not from `.grad`, and itself keeps held entries still."""
+
+    param_groups: list[dict[str, Any]]
+
+    def take(
+        self,
+        gradients: Sequence[tuple[nn.Parameter, Tensor, Tensor | None]],
+        closure: Callable[[], Any] | None,
+    ) -> Any:
+        """One step on (parameter, gradient, mask of held entries or None); changes none of the tensors."""
+        ...
+
+
 def step(
-    optimizer: torch.optim.Optimizer,
+    optimizer: torch.optim.Optimizer | TakesGradients,
     module: nn.Module,
     grads_params: GradientsParams,
     lr: float | None = None,
@@ -36,43 +50,54 @@ def step(
       and the optimizer's per-entry state keeps its own, whatever the optimizer and its hooks do: momentum
       from before, weight decay, clipping. State that this very step creates holds there what a zero
       gradient gives.
-    - An optimizer whose entries act on one another may have a method `hold`: it is told before the step, as a
-      list of (parameter, mask), which entries will not move.
     - Hooks of the optimizer see the gradients as the parameters' `.grad`, and may scale them. The tensors in
       `grads_params` are never changed, and every `.grad` is afterwards what it was before.
     - `closure` is passed on to `optimizer.step`, for its loss. Gradients that it leaves in `.grad` are put
       aside: those in `grads_params` count. An optimizer that calls it again, for new gradients, is refused
       (L-BFGS).
+    - An optimizer with a method `take` (see `TakesGradients`) is handed the gradients as they are.
 
     Raises ValueError, before anything has moved, for gradients that were used before, an id that is not in
     the module, a parameter that the optimizer does not hold, a gradient that does not fit its parameter, a
     learning rate that is not finite and >= 0, or an L-BFGS optimizer.
     """
     pairs = _checked(optimizer, module, grads_params, lr)
+    held = {key: grads_params.held(key) for key in pairs}
+    if isinstance(optimizer, torch.optim.Optimizer):
+        holds = [(pairs[key][0], mask) for key, mask in held.items() if mask is not None]
+        result = _step_by_grad(optimizer, module, pairs, holds, lr, closure)
+    else:
+        result = optimizer.take([(*pair, held[key]) for key, pair in pairs.items()], closure)
+    grads_params.use_up()
+    return result
+
+
+def _step_by_grad(
+    optimizer: torch.optim.Optimizer,
+    module: nn.Module,
+    pairs: dict[ParamId, tuple[nn.Parameter, Tensor]],
+    holds: list[tuple[nn.Parameter, Tensor]],
+    lr: float | None,
+    closure: Callable[[], Any] | None,
+) -> Any:
+    """The step of an optimizer that finds its gradients in `.grad`, as all of torch's do."""
     with ExitStack() as afterwards:
         everything = [*module.parameters(), *(p for group in optimizer.param_groups for p in group["params"])]
         afterwards.enter_context(_grads_as(everything, pairs))
         if lr is not None:
             afterwards.enter_context(_learning_rate(optimizer, lr))
-        holds = [
-            (parameter, held)
-            for param_id, (parameter, _) in pairs.items()
-            if (held := grads_params.held(param_id)) is not None
-        ]
-        hold = getattr(optimizer, "hold", None)
-        if hold is not None:
-            hold(holds)
         afterwards.enter_context(_held_still(optimizer, holds))
         moving = {id(parameter) for parameter, _ in pairs.values()}
         afterwards.enter_context(_after_other_hooks(optimizer, lambda: _only(everything, moving, holds)))
         guarded = () if closure is None else (_loss_only(closure, everything),)
-        result = optimizer.step(*guarded)
-    grads_params.use_up()
-    return result
+        return optimizer.step(*guarded)
 
 
 def _checked(
-    optimizer: torch.optim.Optimizer, module: nn.Module, grads_params: GradientsParams, lr: float | None
+    optimizer: torch.optim.Optimizer | TakesGradients,
+    module: nn.Module,
+    grads_params: GradientsParams,
+    lr: float | None,
 ) -> dict[ParamId, tuple[nn.Parameter, Tensor]]:
     """Parameter and gradient by id, or the ValueError that `step` documents."""
     if grads_params.used:
@@ -94,7 +119,7 @@ def _checked(
         parameter, gradient = known[param_id], grads_params.get(param_id)
         if id(parameter) not in optimized:
             raise ValueError(f"the optimizer does not hold the parameter with the id {param_id}")
-        check_like(gradient, parameter, f"the gradient of {param_id}", "the parameter")
+        check_like(gradient, parameter, "the gradient of ", "the parameter", of=param_id)
         pairs[param_id] = parameter, gradient
     return pairs
 

@@ -157,6 +157,8 @@ class FSRS6(nn.Module):
         after = parameters.clip(
             before, relearning_steps=self.relearning_steps, short_term=self.short_term, given=given
         )
+        if (after == before).all():
+            return
         moved = torch.as_tensor(after != before, device=self.w.device)
         self.w[moved] = torch.as_tensor(after, dtype=self.w.dtype, device=self.w.device)[moved]
 

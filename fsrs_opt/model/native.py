@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from fsrs_opt.model.parameters import N_PARAMETERS
-from fsrs_opt.model.passes import PassResult
+from fsrs_opt.model.passes import PassResult, as_array
 
 if TYPE_CHECKING:
     from fsrs_opt._native import Pack
@@ -85,7 +85,7 @@ def pack(offsets: ArrayLike, rating: ArrayLike, delta_t: ArrayLike, weight: Arra
 
 
 def _parameters(w: Tensor | ArrayLike) -> NDArray[np.float64]:
-    values = w.detach().cpu().numpy() if isinstance(w, Tensor) else w
+    values = as_array(w) if isinstance(w, Tensor) else w
     return np.ascontiguousarray(values, dtype=np.float64)
 
 

@@ -142,7 +142,7 @@ def clip(
 ) -> FloatArray:
     """`w` [21] brought into the allowed ranges (see `bounds` and `same_day_ceiling`)."""
     low, high = bounds(short_term=short_term, given=given)
-    w = np.clip(np.asarray(w, dtype=np.float64), low, high)
+    w = np.minimum(np.maximum(np.asarray(w, dtype=np.float64), low), high)
     ceiling = same_day_ceiling(w, relearning_steps)
-    w[17:19] = np.minimum(w[17:19], ceiling)
+    w[17], w[18] = min(w[17], ceiling), min(w[18], ceiling)
     return w

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from fsrs_opt.commands.selected import selected, sentences, what
 from fsrs_opt.report.findings import Findings
 from fsrs_opt.report.headline import headline
 from fsrs_opt.report.parts import Section
@@ -24,8 +25,16 @@ def page(findings: Findings, parts: tuple[Section, ...] | None = None) -> str:
         days=collection.day.describe() if "day" not in collection.log else "",
         headline=headline(findings),
         sections=parts,
-        messages=tuple(dict.fromkeys(findings.run.messages)),
+        messages=tuple(dict.fromkeys((*_selection(findings), *findings.run.messages))),
     )
+
+
+def _selection(findings: Findings) -> list[str]:
+    """What was selected; nothing for a table of reviews."""
+    run = findings.run
+    seen = selected(run.collection, run.histories, run.data.items)
+    chosen = what(seen.selection)
+    return [*([f"Selected: {chosen}."] if chosen else []), *sentences(seen)]
 
 
 def _file_name(path: str) -> str:

@@ -87,16 +87,19 @@ class Source:
 class Selection:
     """What `select` was asked for, what it left out, and by which rules.
 
-    decks: ids of the decks that were named, subdecks too. presets: ids of those that were named. tags, flags:
-    as asked. searches: preset id -> the stored search that chose its cards, where it has one; by_anki: those
-    that Anki's own code evaluated. suspended: the rule in force, a key of `SUSPENDED_RULES`. left_out: cards
-    by the reason that applied first: "search" (in the preset's decks, and not found by its search),
-    "suspended", "flag"; only reasons that could apply. suspended_kept: suspended cards that are in. cut_offs:
-    preset id -> its cut-off date, "YYYY-MM-DD" or "" (as stored), of the presets that were named.
+    decks: ids of the decks that were named, subdecks too; deck_names: as they were named. presets: ids of
+    those that were named; preset_names: the name of each. tags, flags: as asked. searches: preset id -> the
+    stored search that chose its cards, where it has one; by_anki: those that Anki's own code evaluated.
+    suspended: the rule in force, a key of `SUSPENDED_RULES`. left_out: cards by the reason that applied
+    first: "search" (in the preset's decks, and not found by its search), "suspended", "flag"; only reasons
+    that could apply. suspended_kept: suspended cards that are in. cut_offs: preset id -> its cut-off date,
+    "YYYY-MM-DD" or "" (as stored), of the presets that were named.
     """
 
     decks: tuple[int, ...] = ()
+    deck_names: tuple[str, ...] = ()
     presets: tuple[int, ...] = ()
+    preset_names: dict[int, str] = field(default_factory=dict)
     tags: tuple[str, ...] = ()
     flags: tuple[int, ...] = ()
     searches: dict[int, str] = field(default_factory=dict)

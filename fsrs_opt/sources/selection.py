@@ -41,7 +41,8 @@ def select(
 
     A preset with a stored search has the cards that the search finds, in its decks or not, as in Anki. The
     chosen presets' cut-off dates come into force. Decks, presets and all else stay as they are;
-    `Collection.selection` says what was done.
+    `Collection.selection` says what was done. A selection can be selected from: the preset chosen first stays
+    in force.
 
     Raises UsageError for a name that does not exist, a table of reviews, and a stored search that cannot be
     applied. For searches and tags the file is opened again: SourceError where that fails.
@@ -143,24 +144,37 @@ def _selected(
 
     kept = cards[chosen].reset_index(drop=True)
     rows = np.isin(collection.log["card_id"].to_numpy(), kept["card_id"].to_numpy())
-    cut_offs = {each: collection.presets[each].ignore_before for each in presets}
+    before = collection.selection
+    selection = replace(
+        before or Selection(),
+        decks=tuple(deck_ids),
+        deck_names=tuple(
+            one if isinstance(one, str) else collection.decks[one].name for one in dict.fromkeys(decks)
+        ),
+        tags=tuple(tags),
+        flags=tuple(flags),
+        left_out=left_out,
+        suspended_kept=int(np.count_nonzero(out & chosen)),
+    )
+    if presets:
+        selection = replace(
+            selection,
+            presets=tuple(presets),
+            preset_names={each: collection.presets[each].name for each in presets},
+            searches=searches,
+            by_anki=tuple(each for each in presets if each in found.by_anki),
+            cut_offs={each: collection.presets[each].ignore_before for each in presets},
+        )
+    if presets or suspended is not None or before is None:
+        rule = _rule(suspended, presets=len(presets), searches=len(searches))
+        selection = replace(selection, suspended=rule)
+    dates = set(selection.cut_offs.values())
     return replace(
         collection,
         log=collection.log[rows].reset_index(drop=True),
         cards=kept,
-        ignore_before=next(iter(cut_offs.values())) if len(set(cut_offs.values())) == 1 else "",
-        selection=Selection(
-            decks=tuple(deck_ids),
-            presets=tuple(presets),
-            tags=tuple(tags),
-            flags=tuple(flags),
-            searches=searches,
-            by_anki=tuple(each for each in presets if each in found.by_anki),
-            suspended=_rule(suspended, presets=len(presets), searches=len(searches)),
-            left_out=left_out,
-            suspended_kept=int(np.count_nonzero(out & chosen)),
-            cut_offs=cut_offs,
-        ),
+        ignore_before=dates.pop() if len(dates) == 1 else "",
+        selection=selection,
     )
 
 

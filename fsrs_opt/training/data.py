@@ -60,7 +60,7 @@ def windowed_batch(
     weight[chosen.review] = data.weights
     first = histories.offsets[:-1]
     used = np.zeros(histories.n_cards, dtype=np.int64)  # reviews per card, up to its last item
-    np.maximum.at(used, chosen.card, chosen.review - first[chosen.card] + 1)
+    used[chosen.card] = chosen.review - first[chosen.card] + 1  # in time order: a card's last item stays
     # In the order of time, not of ids: sums must not depend on how cards are numbered.
     order = np.argsort(histories.review_time[first], kind="stable")
     order = order[used[order] > 0]

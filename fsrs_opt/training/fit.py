@@ -18,6 +18,7 @@ from fsrs_opt.training.data import TrainingSet, kept_by_filter
 from fsrs_opt.training.pretrain import Pretrained, pretrain
 from fsrs_opt.training.recipes import (
     CLASSIC_EPOCHS,
+    FISHER_STEPS_AFTER_TRAIN,
     PROMISE_BEFORE_FINETUNE,
     ProgressCallback,
     Stage,
@@ -25,8 +26,8 @@ from fsrs_opt.training.recipes import (
     run_classic,
     run_map,
 )
-from fsrs_opt.training.solver import PROMISE
 from fsrs_opt.training.step import freeze_initial_stability
+from fsrs_opt.training.trust_region import FISHER_STEPS, PROMISE
 
 RECIPES = ("map", "classic")
 STAGES = ("pretrain", "train", "finetune")
@@ -89,7 +90,7 @@ def fit(
 
     pretrained = None
     if rung != "defaults" and "pretrain" in wanted:
-        pretrained = pretrain(data)
+        pretrained = pretrain(data, kernel=kernel)
         if pretrained is None:
             messages.append(
                 "The outlier filter left no first review for the pretrain stage: w0..w3 stay the defaults"
@@ -101,22 +102,36 @@ def fit(
 
     start = model.parameters_array()
     objective = map_objective(data, device=device, kernel=kernel) if len(data) else None
-    if objective is not None and pretrained is not None:
-        done.append(Stage("pretrain", 0, objective.evaluate(model.w).loss, converged=True))
+    at_start: float | None = None
     if rung == "all" and objective is not None:
         if "train" in wanted:
             if pretrained is not None:
                 freeze_initial_stability(model)
             if recipe == "map":
                 rough = PROMISE_BEFORE_FINETUNE if "finetune" in wanted else PROMISE
-                done.append(run_map(model, objective, "train", progress, promise=rough))
+                stage, at_start = run_map(model, objective, "train", progress, promise=rough, kernel=kernel)
+                done.append(stage)
             else:
                 run_classic(model, data, "train", progress, device=device, kernel=kernel, seed=seed)
                 reached = objective.evaluate(model.w).loss
                 done.append(Stage("train", CLASSIC_EPOCHS, reached, converged=True))
             model.initial_stability_frozen = False
         if "finetune" in wanted and recipe == "map":
-            done.append(run_map(model, objective, "finetune", progress))
+            near = at_start is not None
+            stage, before = run_map(
+                model,
+                objective,
+                "finetune",
+                progress,
+                fisher_steps=FISHER_STEPS_AFTER_TRAIN if near else FISHER_STEPS,
+                kernel=kernel,
+            )
+            at_start = at_start if near else before
+            done.append(stage)
+    if objective is not None and pretrained is not None:
+        if at_start is None:
+            at_start = objective.evaluate(torch.from_numpy(start)).loss
+        done.insert(0, Stage("pretrain", 0, at_start, converged=True))
     messages += [
         f"The {stage.name} stage reached its cap of {stage.passes} passes before it had converged."
         for stage in done

@@ -7,13 +7,14 @@ from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
-import torch
 from torch import Tensor
 
 from fsrs_opt.model.parameters import DEFAULTS, N_INITIAL_STABILITIES, SIGMA
-from fsrs_opt.model.passes import PassResult
+from fsrs_opt.model.passes import PassResult, as_array
 
 FloatArray = npt.NDArray[np.float64]
+
+_SLOPE, _CURVATURE = 2 / SIGMA, 2 / SIGMA**2
 
 
 class Batch(Protocol):
@@ -38,12 +39,13 @@ class MapPrior:
 
     def __call__(self, w: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         n = N_INITIAL_STABILITIES
-        log_ratio = np.log(w[:n] / DEFAULTS[:n])
-        z = (w[n:] - DEFAULTS[n:]) / SIGMA[n:]
-        value = float((log_ratio**2).sum() / 4 + (z**2).sum())
-        gradient = np.concatenate([log_ratio / (2 * w[:n]), 2 * z / SIGMA[n:]])
-        curvature = np.concatenate([0.5 / w[:n] ** 2, 2 / SIGMA[n:] ** 2])
-        return value, gradient, curvature
+        z = (w - DEFAULTS) / SIGMA
+        gradient = z * _SLOPE
+        curvature = _CURVATURE.copy()
+        z[:n] = np.log(w[:n] / DEFAULTS[:n]) / 2
+        gradient[:n] = z[:n] / w[:n]
+        curvature[:n] = 0.5 / w[:n] ** 2
+        return float(z @ z), gradient, curvature
 
 
 @dataclass(frozen=True)
@@ -70,11 +72,11 @@ class Objective:
     def evaluate(self, w: Tensor, *, fisher: bool = False) -> PassResult:
         """Objective, gradient and, if asked, Fisher matrix with the prior's curvature on its diagonal."""
         data = self.batch.evaluate(w, fisher=fisher)
-        value, gradient, curvature = self.prior(w.detach().cpu().double().numpy())
-        return PassResult(
-            loss=data.loss + self.share * value,
-            gradient=data.gradient + self.share * torch.from_numpy(gradient),
-            fisher=None
-            if data.fisher is None
-            else data.fisher + self.share * torch.diag(torch.from_numpy(curvature)),
-        )
+        value, gradient, curvature = self.prior(as_array(w))
+        # the batch made these tensors for this call: the prior goes straight into them
+        gradient *= self.share
+        data.gradient.numpy()[:] += gradient
+        if data.fisher is not None:
+            curvature *= self.share
+            np.einsum("ii->i", data.fisher.numpy())[:] += curvature
+        return PassResult(data.loss + self.share * value, data.gradient, data.fisher)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fsrs_opt.model.kernel import choose
 from fsrs_opt.model.parameters import DEFAULTS, INITIAL_S_MAX, S_MIN
 from fsrs_opt.training.data import TrainingSet
 
@@ -48,26 +49,39 @@ class Pretrained:
 def first_reviews(data: TrainingSet) -> dict[int, FirstReviews]:
     """The kept items with a long-term count of 1, per first rating that has any."""
     chosen = data.items
-    here = data.kept & (chosen.long_term_count == 1)
-    found = {}
-    for rating in range(1, 5):
-        mine = here & (chosen.first_rating == rating)
-        if mine.any():
-            delta_t, group = np.unique(chosen.delta_t[mine], return_inverse=True)
-            count = np.bincount(group).astype(np.float64)
-            recall = np.bincount(group, weights=chosen.label[mine]) / count
-            found[rating] = FirstReviews(delta_t.astype(np.float64), recall, count)
-    return found
+    here = np.flatnonzero(data.kept & (chosen.long_term_count == 1))
+    if not len(here):
+        return {}
+    key = chosen.first_rating[here].astype(np.int64) << 32 | chosen.delta_t[here]
+    groups, group = np.unique(key, return_inverse=True)
+    count = np.bincount(group).astype(np.float64)
+    recall = np.bincount(group, weights=chosen.label[here]) / count
+    delta_t = (groups & 0xFFFFFFFF).astype(np.float64)
+    starts = np.searchsorted(groups, np.arange(1, 6) << 32).tolist()
+    return {
+        rating: FirstReviews(delta_t[mine], recall[mine], count[mine])
+        for rating in range(1, 5)
+        if (mine := slice(starts[rating - 1], starts[rating])).start < mine.stop
+    }
 
 
-def fit_initial_stability(reviews: FirstReviews, average_recall: float, default: float) -> float:
+def fit_initial_stability(
+    reviews: FirstReviews, average_recall: float, default: float, *, kernel: str = "torch"
+) -> float:
     """The S0 in [0.001, 100] that explains one first rating's reviews best.
 
     Minimizes `sum(n BCE(recall, R(delta_t, S0))) + |S0 - default| / 16` with the recall smoothed towards
     the average (Laplace: one review more of average recall). The sum has one valley but the second
-    term a kink, so a grid that closes in finds it safely.
+    term a kink, so a grid that closes in finds it safely. kernel "native" does it compiled.
     """
     recall = (reviews.recall * reviews.count + average_recall) / (reviews.count + 1)
+    if kernel == "native":
+        from fsrs_opt import _native
+
+        w20 = float(DEFAULTS[20])
+        return _native.initial_stability(
+            reviews.delta_t, recall, reviews.count, default, w20, S_MIN, INITIAL_S_MAX
+        )
     decay = -DEFAULTS[20]
     factor = math.expm1(math.log(0.9) / decay)
 
@@ -154,14 +168,18 @@ def _isotonic(values: FloatArray, weights: list[float]) -> FloatArray:
     return np.repeat([mean for mean, _, _ in pools], [length for _, _, length in pools])
 
 
-def pretrain(data: TrainingSet) -> Pretrained | None:
-    """Initial stabilities of a training set, or None when the outlier filter leaves no first review."""
+def pretrain(data: TrainingSet, *, kernel: str | None = None) -> Pretrained | None:
+    """Initial stabilities of a training set, or None when the outlier filter leaves no first review.
+
+    kernel: see `kernel.choose`.
+    """
+    kernel = choose(kernel)
     found = first_reviews(data)
     if not found:
         return None
     average_recall = float(data.items.label[data.kept].mean())
     known = {
-        rating: fit_initial_stability(reviews, average_recall, float(DEFAULTS[rating - 1]))
+        rating: fit_initial_stability(reviews, average_recall, float(DEFAULTS[rating - 1]), kernel=kernel)
         for rating, reviews in found.items()
     }
     count = {rating: reviews.n_items for rating, reviews in found.items()}

@@ -1,237 +1,121 @@
-"""The solver of the `map` recipe: Fisher steps first, then SQP with damped BFGS, inside a trust region.
+"""The optimizer of the `map` recipe: `training_step` hands it gradients, it moves `w` to the minimum of J.
 
-It is a torch optimizer like any other: `training_step` computes loss and gradient (and the Fisher matrix
-while `wants_fisher` is true) at the model's `w`, and `step` decides whether that point is kept and writes
-the next one to try. Its coordinates z are ln w for w0..w3 and (w - default) / sigma for the rest,
-in which the prior is a parabola. Recipe and figures: docs/training.md.
+It takes gradients as a value (`gradients.step`), with the mask of the entries that do not move. The
+arithmetic is that of trust_region.py, compiled where the native kernels are in use.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
+from torch import Tensor, nn
 
 from fsrs_opt.model import parameters
 from fsrs_opt.model.fsrs6 import FSRS6
-from fsrs_opt.model.parameters import DEFAULTS, N_INITIAL_STABILITIES, N_PARAMETERS, SIGMA
-from fsrs_opt.model.passes import PassResult
-from fsrs_opt.training.qp import solve_qp
+from fsrs_opt.model.kernel import choose
+from fsrs_opt.model.passes import PassResult, as_array
+from fsrs_opt.training.trust_region import FISHER_STEPS, MAX_PASSES, PROMISE, TrustRegion
 
-FloatArray = npt.NDArray[np.float64]
+if TYPE_CHECKING:
+    from fsrs_opt import _native
 
-PROMISE = 0.001  # nats: the solver stops when its model promises less twice running
-MAX_PASSES = 60
-FISHER_STEPS = 3
-
-_LOG = slice(0, N_INITIAL_STABILITIES)
-_LINEAR = slice(N_INITIAL_STABILITIES, N_PARAMETERS)
-_FIRST_RADIUS, _LARGEST_RADIUS, _SMALLEST_RADIUS = 4.0, 64.0, 1e-7
-_FIRST_DAMPING, _SMALLEST_DAMPING = 1e-3, 1e-9
+_NONE_HELD = np.zeros(parameters.N_PARAMETERS, dtype=bool)
 
 
-def to_z(w: FloatArray) -> FloatArray:
-    """The solver's coordinates [21] of parameters `w` [21]."""
-    return np.concatenate([np.log(w[_LOG]), (w[_LINEAR] - DEFAULTS[_LINEAR]) / SIGMA[_LINEAR]])
+def _compiled(
+    *, relearning_steps: int, short_term: bool, max_passes: int, promise: float, fisher_steps: int
+) -> _native.TrustRegion:
+    """The compiled twin of `TrustRegion`."""
+    from fsrs_opt import _native
+
+    low, high = parameters.bounds(short_term=short_term)
+    return _native.TrustRegion(
+        low,
+        high,
+        parameters.DEFAULTS,
+        parameters.SIGMA,
+        ceiling=float(parameters.UPPER[17]),
+        relearning_steps=relearning_steps,
+        max_passes=max_passes,
+        fisher_steps=fisher_steps,
+        promise=promise,
+    )
 
 
-def to_w(z: FloatArray) -> FloatArray:
-    """Parameters [21] at the solver's coordinates `z` [21]."""
-    return np.concatenate([np.exp(z[_LOG]), DEFAULTS[_LINEAR] + SIGMA[_LINEAR] * z[_LINEAR]])
-
-
-def w_by_z(w: FloatArray) -> FloatArray:
-    """Derivative of each parameter by its coordinate [21]."""
-    return np.concatenate([w[_LOG], SIGMA[_LINEAR]])
-
-
-@dataclass
-class _Point:
-    """A point: coordinates, parameters, objective, and gradient by z."""
-
-    z: FloatArray
-    w: FloatArray
-    objective: float
-    gradient: FloatArray
-
-
-class Solver(torch.optim.Optimizer):
+class Solver:
     """Trust-region solver for the one parameter `w` of a model.
 
-    Entries that a replaced gradient holds (frozen weights) do not move, and the others are chosen with that
-    in mind. w0 <= w1 <= w2 <= w3 holds at every accepted point if it holds at the first. `done` is set when
-    it has converged (nothing more is promised, or nothing better lies however near, as at a kink), or after
-    `max_passes` steps (`converged` tells which); the model then holds the best point found.
+    Held entries (frozen weights) do not move, and the others are chosen with that in mind. w0 <= w1 <= w2 <=
+    w3 holds at every accepted point if it holds at the first. It is used until `done`; the model then holds
+    the best point found. kernel: see `kernel.choose`; native takes the compiled arithmetic. The rest:
+    `trust_region.TrustRegion`.
     """
 
-    def __init__(self, model: FSRS6, *, max_passes: int = MAX_PASSES, promise: float = PROMISE) -> None:
-        super().__init__([model.w], {})
-        self.wants_fisher = True
-        self.done = False
-        self.converged = False
-        self.passes = 0
+    def __init__(
+        self,
+        model: FSRS6,
+        *,
+        max_passes: int = MAX_PASSES,
+        promise: float = PROMISE,
+        fisher_steps: int = FISHER_STEPS,
+        kernel: str | None = None,
+    ) -> None:
+        self.param_groups: list[dict[str, Any]] = [{"params": [model.w]}]
         self._w = model.w
-        self._model = model
-        self._low, self._high = parameters.bounds(short_term=model.short_term)
-        self._max_passes = max_passes
-        self._promise = promise
-        self._held = np.zeros(N_PARAMETERS, dtype=bool)
-        self._best: _Point | None = None
-        self._matrix = np.eye(N_PARAMETERS)
-        self._fisher_steps = 0
-        self._damping = _FIRST_DAMPING
-        self._radius = _FIRST_RADIUS
-        self._promised = np.inf
-        self._small_promises = 0
+        make = _compiled if choose(kernel) == "native" else TrustRegion
+        self._state = make(
+            relearning_steps=model.relearning_steps,
+            short_term=model.short_term,
+            max_passes=max_passes,
+            promise=promise,
+            fisher_steps=fisher_steps,
+        )
 
-    def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """As torch's own, for the one group there is: torch's imports its compiler, which takes seconds."""
-        self.param_groups.append({**self.defaults, **param_group, "params": list(param_group["params"])})
+    @property
+    def wants_fisher(self) -> bool:
+        """Whether the next step asks for the Fisher matrix in the closure's result."""
+        return self._state.wants_fisher
 
-    def hold(self, held: Sequence[tuple[torch.nn.Parameter, torch.Tensor]]) -> None:
-        """Which entries of `w` do not move from now on: called by `gradients.step` before each step."""
-        self._held = np.zeros(N_PARAMETERS, dtype=bool)
-        for _, mask in held:
-            self._held |= mask.cpu().numpy()
+    @property
+    def done(self) -> bool:
+        return self._state.done
+
+    @property
+    def converged(self) -> bool:
+        return self._state.converged
+
+    @property
+    def passes(self) -> int:
+        return self._state.passes
 
     @property
     def objective(self) -> float:
         """Objective at the best point so far."""
-        return np.inf if self._best is None else self._best.objective
+        return self._state.objective
 
-    @torch.no_grad()
-    def step(self, closure: Callable[[], PassResult]) -> PassResult:  # type: ignore[override]
-        """Judge the point that the model holds, of which `closure` gives the pass, and write the next one."""
+    def take(
+        self,
+        gradients: Sequence[tuple[nn.Parameter, Tensor, Tensor | None]],
+        closure: Callable[[], PassResult] | None,
+    ) -> PassResult:
+        """Judge the point that the model holds, of which `closure` gives the pass, and write the next one.
+
+        gradients: (w, its gradient [21], mask of held entries or None), as `gradients.step` gives them.
+        """
+        if closure is None:
+            raise ValueError("the solver needs the closure: it judges each point by its loss")
         result = closure()
-        if self._w.grad is None:
-            raise ValueError("the solver needs the gradient of w")
-        self.passes += 1
-        w = self._w.detach().cpu().double().numpy().copy()
-        scale = w_by_z(w)
-        gradient = self._w.grad.cpu().double().numpy() * scale
-        trial = _Point(to_z(w), w, result.loss, gradient)
-        fisher = (
-            None if result.fisher is None else result.fisher.cpu().double().numpy() * np.outer(scale, scale)
+        ((_, gradient, held),) = gradients
+        w = self._w.detach()
+        place = self._state.advance(
+            as_array(w),
+            result.loss,
+            as_array(gradient),
+            None if result.fisher is None else result.fisher.numpy(),
+            _NONE_HELD if held is None else held.cpu().numpy(),
         )
-        self._judge(trial, fisher)
-        self._propose()
+        w.copy_(torch.from_numpy(place))
         return result
-
-    def _judge(self, trial: _Point, fisher: FloatArray | None) -> None:
-        """Keep the trial point if it is better; learn from it in any case."""
-        finite = np.isfinite(trial.objective) and bool(np.isfinite(trial.gradient).all())
-        if self._best is None:
-            if not finite:
-                raise FloatingPointError("the objective is not finite at the starting parameters")
-            self._best = trial
-            if fisher is not None:
-                self._matrix = fisher
-            return
-        best = self._best
-        better = finite and trial.objective < best.objective
-        ratio = -1.0  # of what came to what was promised
-        if finite and self._promised > 0:
-            ratio = (best.objective - trial.objective) / self._promised
-        if ratio > 0.5:
-            self._damping = max(self._damping / 8, _SMALLEST_DAMPING)
-        elif not better:
-            self._damping *= 10
-        length = float(np.abs(trial.z - best.z).max())
-        if not better:
-            self._radius = min(self._radius, length) / 4
-        elif ratio < 0.25:
-            self._radius = max(length / 2, _SMALLEST_RADIUS)
-        elif ratio > 0.75:
-            self._radius = min(max(self._radius, 2.5 * length), _LARGEST_RADIUS)
-        if better and self.wants_fisher and fisher is not None:
-            self._matrix = fisher
-        elif finite and not self.wants_fisher:
-            self._bfgs(trial.z - best.z, trial.gradient - best.gradient)
-        if better:
-            self._best = trial
-
-    def _bfgs(self, moved: FloatArray, change: FloatArray) -> None:
-        """Powell's damped update (Nocedal and Wright, procedure 18.2): the matrix stays positive definite."""
-        through = self._matrix @ moved
-        curvature = float(moved @ through)
-        if curvature <= 0:
-            return
-        along = float(moved @ change)
-        if along < 0.2 * curvature:
-            theta = 0.8 * curvature / (curvature - along)
-            change = theta * change + (1 - theta) * through
-            along = float(moved @ change)
-        self._matrix = (
-            self._matrix - np.outer(through, through) / curvature + np.outer(change, change) / along
-        )
-
-    def _propose(self) -> None:
-        """Write the next point to try into the model, or the best one when it is time to stop."""
-        best = self._best
-        assert best is not None
-        if self.wants_fisher and self._fisher_steps >= FISHER_STEPS:
-            self.wants_fisher = False
-        matrix = self._matrix
-        if self.wants_fisher:
-            self._fisher_steps += 1
-            matrix = matrix + self._damping * np.diag(np.diag(matrix))
-        w = self._brought_in(best, self._minimizer(best, matrix))
-        moved = np.where(w == best.w, 0.0, to_z(w) - best.z)
-        self._promised = -float(best.gradient @ moved + moved @ self._matrix @ moved / 2)
-        self._small_promises = self._small_promises + 1 if self._promised < self._promise else 0
-        self.converged = self._small_promises >= 2 or self._radius <= _SMALLEST_RADIUS
-        self.done = self.converged or self.passes >= self._max_passes
-        self._w.copy_(torch.as_tensor(best.w if self.done else w, dtype=self._w.dtype))
-
-    def _minimizer(self, best: _Point, matrix: FloatArray) -> FloatArray:
-        """The step that minimizes the quadratic model inside box, order, ceilings and trust region."""
-        free = np.flatnonzero(~self._held)
-        low_z, high_z = to_z(self._low), to_z(self._high)
-        room_up = np.minimum(high_z - best.z, self._radius)
-        room_down = np.minimum(best.z - low_z, self._radius)
-        rows, room = _order_rows(best.z)
-        ceiling_rows, ceiling_room = _ceiling_rows(best.w, self._model.relearning_steps)
-        eye = np.eye(N_PARAMETERS)
-        A = np.concatenate([eye, -eye, rows, ceiling_rows])[:, free]
-        b = np.concatenate([room_up, room_down, room, ceiling_room])
-        move = np.zeros(N_PARAMETERS)
-        move[free] = solve_qp(matrix[np.ix_(free, free)], best.gradient[free], A, b)
-        return move
-
-    def _brought_in(self, best: _Point, move: FloatArray) -> FloatArray:
-        """Parameters after a move: exact where nothing moves, inside every limit where rounding left it."""
-        w = np.where(move == 0, best.w, to_w(best.z + move))
-        w[_LOG] = np.where(move[_LOG] == 0, w[_LOG], np.maximum.accumulate(w[_LOG]))
-        within = parameters.clip(
-            w, relearning_steps=self._model.relearning_steps, short_term=self._model.short_term
-        )
-        return np.where(move == 0, best.w, within)
-
-
-def _order_rows(z: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """`rows @ move <= room` that keeps w0 <= w1 <= w2 <= w3."""
-    rows = np.zeros((N_INITIAL_STABILITIES - 1, N_PARAMETERS))
-    for k in range(N_INITIAL_STABILITIES - 1):
-        rows[k, k], rows[k, k + 1] = 1.0, -1.0
-    return rows, np.diff(z[_LOG])
-
-
-def _ceiling_rows(w: FloatArray, relearning_steps: int) -> tuple[FloatArray, FloatArray]:
-    """`rows @ move <= room`: w17 and w18 under their ceiling, which moves with w11, w13 and w14."""
-    rows = np.zeros((2, N_PARAMETERS))
-    if relearning_steps <= 1:
-        return rows, np.ones(2)
-    ceiling = parameters.same_day_ceiling(w, relearning_steps)
-    by_w = np.zeros(N_PARAMETERS)
-    for k in (11, 13, 14):
-        nudged = w.copy()
-        nudged[k] += 1e-6
-        by_w[k] = (parameters.same_day_ceiling(nudged, relearning_steps) - ceiling) / 1e-6
-    for row, k in enumerate((17, 18)):
-        rows[row] = -by_w
-        rows[row, k] = 1.0
-    return rows * w_by_z(w), ceiling - w[17:19]

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from fsrs_opt.gradients.gradients import Gradients, GradientsParams
-from fsrs_opt.gradients.stepping import step
+from fsrs_opt.gradients.stepping import TakesGradients, step
 from fsrs_opt.model.fsrs6 import FSRS6
 from fsrs_opt.model.parameters import N_INITIAL_STABILITIES
 from fsrs_opt.training.objective import Batch
@@ -26,12 +26,12 @@ class TrainOutput:
 def without_initial_stability(gradient: Tensor) -> Tensor:
     """A copy of the gradient of `w` [21] with zeros for w0..w3: the step will not move them."""
     gradient = gradient.clone()
-    gradient[:N_INITIAL_STABILITIES] = 0
+    gradient.narrow(0, 0, N_INITIAL_STABILITIES).zero_()
     return gradient
 
 
 def training_step(
-    model: FSRS6, batch: Batch, optimizer: torch.optim.Optimizer, lr: float | None = None
+    model: FSRS6, batch: Batch, optimizer: torch.optim.Optimizer | TakesGradients, lr: float | None = None
 ) -> TrainOutput:
     """Loss and gradient of `batch`, w0..w3 frozen if pretrain set them, then one step of the optimizer.
 
@@ -39,13 +39,15 @@ def training_step(
     that no momentum, weight decay or limit can move a frozen weight by a single bit. An optimizer with
     a true attribute `wants_fisher` finds the Fisher matrix in the closure's result.
     """
-    result = batch.evaluate(model.w, fisher=getattr(optimizer, "wants_fisher", False))
-    gradients = Gradients.from_named(model, {"w": result.gradient.to(model.w)})
+    w = model.w
+    result = batch.evaluate(w, fisher=getattr(optimizer, "wants_fisher", False))
+    gradients = Gradients.from_named(model, {"w": result.gradient.to(w)})
     if model.initial_stability_frozen:
-        gradients.grad_replace(model.w, without_initial_stability(gradients.grad(model.w)))
-    seen = Gradients.from_named(model, {"w": gradients.grad(model.w).clone()})
+        gradients.grad_replace(w, without_initial_stability(gradients.grad(w)))
+    seen = gradients.copy()
     step(optimizer, model, GradientsParams.from_grads(gradients, model), lr=lr, closure=lambda: result)
-    model.clip_()
+    if isinstance(optimizer, torch.optim.Optimizer):  # the solver keeps the limits by itself
+        model.clip_()
     return TrainOutput(result.loss, seen)
 
 

@@ -1,6 +1,6 @@
-"""A whole command on fsrs-rs: read a legacy package, make its items, print 21 parameters.
+"""A whole command on fsrs-rs: read a collection or a legacy package, make its items, print 21 parameters.
 
-Usage: fsrs_rs_command.py COLLECTION.colpkg DAY_START_SECONDS [--no-card-ids]
+Usage: fsrs_rs_command.py COLLECTION.colpkg|COLLECTION.anki2 DAY_START_SECONDS [--no-card-ids]
 
 The way its users are shown: plain Python over the rows of each card. Runs in the peers' Python.
 """
@@ -21,11 +21,17 @@ where ease between 1 and 4 and (type != 3 or factor != 0) order by cid, id
 """
 
 
-def read(package: str) -> list[tuple[int, int, int, int]]:
-    with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(package) as archive:
-        connection = sqlite3.connect(archive.extract("collection.anki21", folder))
-        rows = connection.execute(QUERY).fetchall()
-        connection.close()
+def read(path: str) -> list[tuple[int, int, int, int]]:
+    if not zipfile.is_zipfile(path):
+        return rows_of(path)
+    with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(path) as archive:
+        return rows_of(archive.extract("collection.anki21", folder))
+
+
+def rows_of(database: str) -> list[tuple[int, int, int, int]]:
+    connection = sqlite3.connect(database)
+    rows = connection.execute(QUERY).fetchall()
+    connection.close()
     return rows
 
 

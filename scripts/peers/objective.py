@@ -12,8 +12,9 @@ from fsrs_opt.model.parameters import DEFAULTS, N_INITIAL_STABILITIES, FloatArra
 from fsrs_opt.training.fit import fit
 from fsrs_opt.training.objective import Objective
 from fsrs_opt.training.recipes import map_objective
-from fsrs_opt.training.solver import Solver, to_w, to_z
+from fsrs_opt.training.solver import Solver
 from fsrs_opt.training.step import training_step
+from fsrs_opt.training.trust_region import to_w, to_z
 from peers.fits import RUST_5, RUST_IDS_5, fits
 from peers.log_files import LogFile
 from peers.report import Check, Table, number

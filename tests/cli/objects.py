@@ -16,7 +16,7 @@ COUNTS = {"revlog_rows", "cards", "cards_used", "reviews_used", "items", "left_o
 KEYS = {
     *("format", "version", "source", "day", "counts", "rung", "stages", "parameters", "new_parameters"),
     *("current_parameters", "parameter_notes", "objective", "metrics", "metric_notes", "verdict", "messages"),
-    *("seconds", "paste", "recipe", "kernel", "relearning_steps"),
+    *("seconds", "paste", "recipe", "kernel", "relearning_steps", "selection"),
 }
 
 

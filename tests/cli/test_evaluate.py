@@ -16,7 +16,18 @@ from tests.cli.test_errors import COLUMNS, DAY, NOW
 from tests.cli.test_terminal import on_a_terminal
 
 KEYS = {
-    *("format", "version", "source", "day", "counts", "recipe", "rung", "relearning_steps", "verdict"),
+    *(
+        "format",
+        "version",
+        "source",
+        "day",
+        "counts",
+        "selection",
+        "recipe",
+        "rung",
+        "relearning_steps",
+        "verdict",
+    ),
     *("new_parameters", "current_parameters", "in_sample", "held_out", "health_check", "uncertainty"),
     *("forgetting_curves", "learning", "reasons", "messages", "seconds"),
 }

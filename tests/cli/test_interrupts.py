@@ -107,3 +107,56 @@ def test_ends_even_while_python_cannot_run_a_handler(tmp_path: Path) -> None:
     assert program.returncode == 130
     assert err == b"Interrupted.\n"
     assert list(tmp_path.iterdir()) == []
+
+
+NOT_TO_BE_UNWOUND = """
+import sys
+from fsrs_opt.cli.interrupts import ending_at_once, interruptible
+
+with interruptible(), ending_at_once(lambda: print("first", flush=True)):
+    print("ready", flush=True)
+    try:
+        while True:
+            pass
+    except BaseException:
+        print("an exception in code that does not survive one", flush=True)
+"""
+
+
+def test_code_that_no_exception_may_reach_is_ended_on_the_spot() -> None:
+    program = subprocess.Popen(
+        [sys.executable, "-c", NOT_TO_BE_UNWOUND],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(),
+    )
+    assert program.stdout is not None
+    assert program.stdout.readline() == b"ready\n"
+    program.send_signal(signal.SIGINT)
+    out, err = program.communicate(timeout=10 * GRACE_SECONDS)
+    assert (program.returncode, out, err) == (130, b"first\n", b"Interrupted.\n")
+
+
+def test_the_fits_of_all_presets_end_with_the_program(data: Path, tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    program = subprocess.Popen(
+        command(
+            *("optimize", data / "sample.colpkg", "--all-presets", "--workers", "2"),
+            *("--output", tmp_path / "out.json"),
+        ),
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        env=environment(TERM="xterm", COLUMNS="80"),
+    )
+    try:
+        os.close(theirs)
+        wait_for(ours, "fitting each preset")
+        program.send_signal(signal.SIGINT)
+        out, _ = program.communicate(timeout=20 * GRACE_SECONDS)
+    finally:
+        program.kill()
+        program.wait()
+        os.close(ours)
+    assert program.returncode == 130
+    assert out == b""
+    assert list(tmp_path.iterdir()) == []

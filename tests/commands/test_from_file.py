@@ -112,11 +112,29 @@ def test_lines_of_batch(tmp_path: Path) -> None:
     assert read_parameters(written(tmp_path, lines[0])).single.tolist() == W
     by_part = json.dumps({"user": 1, "parameters": {"0": W}})
     assert read_parameters(written(tmp_path, by_part)).single.tolist() == W
+    of_preset = {"parameters": {"17": OTHER}, "preset": "A", "verdict": "change", "path": "/x/a.colpkg"}
+    found = read_parameters(written(tmp_path, json.dumps(of_preset)))
+    assert found.by_preset["A"].tolist() == OTHER
+    assert found.verdicts["A"].decision == found.verdict.decision == "change"
     lines += [json.dumps({"user": 2, "parameters": OTHER})]
     with pytest.raises(SourceError, match="holds 2 sets of parameters and does not say which preset"):
         read_parameters(written(tmp_path, "\n".join(lines)))
     named = "\n".join(json.dumps({"preset": name, "parameters": W}) for name in ("A", "B"))
     assert set(read_parameters(written(tmp_path, named)).by_preset) == {"A", "B"}
+
+
+def test_lines_of_several_collections(tmp_path: Path) -> None:
+    lines = [
+        json.dumps({"parameters": {"0": w}, "path": f"{tmp_path}/{name}"})
+        for name, w in (("a", W), ("b", OTHER))
+    ]
+    path = written(tmp_path, "\n".join(lines))
+    assert read_parameters(path, of=tmp_path / "b").single.tolist() == OTHER
+    with pytest.raises(SourceError, match="the parameters of 2 collections: put the line"):
+        read_parameters(path)
+    with pytest.raises(SourceError, match="2 collections, and elsewhere is none of them"):
+        read_parameters(path, of="elsewhere")
+    assert read_parameters(written(tmp_path, lines[0]), of="moved").single.tolist() == W
 
 
 def test_presets_by_name(tmp_path: Path) -> None:

@@ -147,6 +147,17 @@ def test_a_card_that_starts_before_the_cutoff_is_left_out_as_a_whole():
     assert left_out(log, ignore_before_ms=start + 1) == {"before_cutoff": 5}
 
 
+def test_each_card_can_have_a_cutoff_of_its_own():
+    log = pd.concat([one_card(learn(20), review(10)).assign(card_id=card) for card in (7, 3, 5)])
+    early, late = 0, TODAY * DAY_MS
+    cutoffs = {3: early, 5: late, 7: early}
+    h = histories(
+        log, day_of, ignore_before_ms=lambda ids: np.array([cutoffs[card] for card in ids.tolist()])
+    )
+    assert h.card_id.tolist() == [3, 7]
+    assert h.cards_left_out == {"no_learning_start": 0, "before_cutoff": 1}
+
+
 def test_a_log_without_factors_has_no_cramming_and_no_resets():
     log = one_card(learn(10), (9, review_log.FILTERED, 3, 0), (7, review_log.MANUAL, 0, 0), review(4)).drop(
         columns="factor"

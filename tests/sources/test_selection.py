@@ -95,12 +95,6 @@ def test_names_that_do_not_exist(collection: Collection, what: dict[str, str | i
         select(collection, **what)  # type: ignore[arg-type]
 
 
-def test_a_stored_search_that_is_not_applied_is_said(collection: Collection) -> None:
-    presets = {**collection.presets, 1: replace(collection.presets[1], search="tag:x")}
-    chosen = select(replace(collection, presets=presets), preset="Default")
-    assert chosen.source.notes[-1] == "The preset's own search (tag:x) was not applied; Anki's default was."
-
-
 def test_a_table_of_reviews_has_no_decks(shared_real: Path) -> None:
     with pytest.raises(UsageError, match="is a table of reviews"):
         select(read(shared_real / "real36.parquet"), deck="Default")

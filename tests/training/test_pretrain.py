@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fsrs_opt.model import native
 from fsrs_opt.model.parameters import DEFAULTS
 from fsrs_opt.training.data import training_set
 from fsrs_opt.training.pretrain import (
@@ -20,18 +21,46 @@ from fsrs_opt.training.pretrain import (
 )
 from tests.logs import history_of
 
+KERNELS = ["torch", "native"] if native.available() else ["torch"]
 
-def test_fitted_stability_has_the_reference_value() -> None:
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_fitted_stability_has_the_reference_value(kernel: str) -> None:
     reviews = FirstReviews(
         delta_t=np.arange(1.0, 6.0),
         recall=np.array([0.86666667, 0.90721649, 0.73015873, 0.76315789, 0.67857143]),
         count=np.array([435.0, 97, 63, 38, 28]),
     )
-    assert fit_initial_stability(reviews, 0.94302857, DEFAULTS[0]) == pytest.approx(0.7355089, rel=1e-4)
+    assert fit_initial_stability(reviews, 0.94302857, DEFAULTS[0], kernel=kernel) == pytest.approx(
+        0.7355089, rel=1e-4
+    )
 
 
 def ones(known: dict[int, float]) -> dict[int, int]:
     return dict.fromkeys(known, 1)
+
+
+@pytest.mark.skipif(not native.available(), reason="installed without the native kernels")
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 365), st.floats(0, 1), st.integers(1, 2000)),
+        min_size=1,
+        max_size=12,
+        unique_by=lambda group: group[0],
+    ),
+    st.floats(0.05, 0.99),
+    st.sampled_from(DEFAULTS[:4].tolist()),
+)
+def test_the_compiled_fit_finds_the_same_minimum(
+    groups: list[tuple[int, float, int]], average_recall: float, default: float
+) -> None:
+    delta_t, recall, count = (np.array(column, dtype=float) for column in zip(*groups, strict=True))
+    reviews = FirstReviews(delta_t, np.rint(recall * count) / count, count)
+    python, compiled = (
+        fit_initial_stability(reviews, average_recall, default, kernel=kernel) for kernel in KERNELS
+    )
+    assert compiled == pytest.approx(python, rel=1e-6)
 
 
 def test_missing_ratings_are_filled_as_the_reference_does() -> None:

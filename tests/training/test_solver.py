@@ -15,8 +15,9 @@ from fsrs_opt.training.data import training_set
 from fsrs_opt.training.fit import fit
 from fsrs_opt.training.objective import MapPrior, Objective
 from fsrs_opt.training.recipes import map_objective
-from fsrs_opt.training.solver import Solver, to_w, to_z
+from fsrs_opt.training.solver import Solver
 from fsrs_opt.training.step import training_step
+from fsrs_opt.training.trust_region import to_w, to_z
 from tests.logs import fsrs_rs_items, real_index, real_log
 
 LOGS = ["real36", "real22", "real21", "real14", "real16", "real08", "real11"]

@@ -34,8 +34,8 @@ def find_cards(
         from anki.errors import SearchError
     except ImportError:
         raise UsageError(
-            f"its search “{search}” holds what fsrs-opt does not understand ({not_understood}); install Anki's"
-            f" own code, which does ({INSTALL}), or give --deck in place of --preset"
+            f"its search “{search}” holds what fsrs-opt does not understand ({not_understood}); install"
+            f" Anki's own code, which does ({INSTALL}), or give --deck in place of --preset"
         ) from None
     with temporary_folder() as folder:
         copy = folder / "collection.anki2"

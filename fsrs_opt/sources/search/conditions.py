@@ -20,7 +20,7 @@ import numpy as np
 from fsrs_opt.sources.collection import Collection
 from fsrs_opt.sources.days import DAY_SECONDS, DayBoundary, FixedGrid, next_day_start
 from fsrs_opt.sources.search import parser
-from fsrs_opt.sources.search.note_types import NoteType, note_types
+from fsrs_opt.sources.search.lookups import NoteType, learn_ahead_seconds, note_types
 from fsrs_opt.sources.search.parser import Node, NotUnderstoodError
 
 ANKI_WILDCARDS: Final = {"*": ".*", "_": "."}
@@ -149,8 +149,9 @@ class Conditions:
             return _NOWHERE
         if value != "due":
             return _STATES.get(value)
-        until = self._next_day_at
-        return f"({_BY_DAY} and c.due <= {self._today}) or ({_BY_SECOND} and c.due <= {until})"
+        # Anki shows learning cards some minutes early, and those of a filtered deck at any time
+        soon = int(time.time()) + learn_ahead_seconds(self._connection)
+        return f"({_BY_DAY} and c.due <= {self._today}) or ({_BY_SECOND} and c.due <= {soon})"
 
     def _since(self, condition: str, value: str) -> str | None:
         """Within so many days, today included."""

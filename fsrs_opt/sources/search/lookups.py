@@ -1,12 +1,15 @@
-"""Names of a collection's note types and of their card templates, for Anki's schemas 11 to 18."""
+"""What searches ask of a collection beside its cards and notes, for Anki's schemas 11 to 18."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
 from dataclasses import dataclass
+from typing import Final
 
 from fsrs_opt.sources.schemas import tables
+
+_LEARN_AHEAD_SECONDS: Final = 1200  # Anki's default
 
 
 @dataclass(frozen=True)
@@ -39,3 +42,15 @@ def note_types(connection: sqlite3.Connection) -> list[NoteType]:
         ]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise sqlite3.DatabaseError("its note types are unreadable") from None
+
+
+def learn_ahead_seconds(connection: sqlite3.Connection) -> int:
+    """Anki's learn ahead limit: how long before its time a learning card may be shown."""
+    try:
+        if "config" in tables(connection):
+            found = connection.execute("select val from config where key = 'collapseTime'").fetchone()
+            return _LEARN_AHEAD_SECONDS if found is None else int(json.loads(found[0]))
+        stored = json.loads(connection.execute("select conf from col limit 1").fetchone()[0])
+        return int(stored.get("collapseTime", _LEARN_AHEAD_SECONDS))
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return _LEARN_AHEAD_SECONDS

@@ -1,0 +1,69 @@
+#include "pretrain.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace fsrs {
+
+namespace {
+
+constexpr int kGrid = 17;  // the first term has one valley, wider than a cell; the second adds a kink
+
+// The first term and its derivatives by x = ln S0.
+struct Loss {
+    double value = 0, slope = 0, curvature = 0;
+};
+
+Loss loss(const FirstReviews &reviews, double x, double w20, double factor) {
+    Loss l;
+    const double inverse = std::exp(-x);
+    for (size_t i = 0; i < reviews.n; ++i) {
+        const double elapsed = factor * reviews.delta_t[i] * inverse, log_r = -w20 * std::log1p(elapsed);
+        const double r = std::exp(log_r), forgotten = std::max(-std::expm1(log_r), 1e-12);
+        const double p = reviews.recall[i], n = reviews.count[i];
+        const double g = w20 * elapsed / (1 + elapsed);  // d ln R / dx
+        const double off = (p - r) / forgotten;
+        l.value -= n * (p * log_r + (1 - p) * std::log(forgotten));
+        l.slope -= n * g * off;
+        l.curvature += n * g * (off / (1 + elapsed) + g * r * (1 - p) / (forgotten * forgotten));
+    }
+    return l;
+}
+
+}  // namespace
+
+double initial_stability(const FirstReviews &reviews, double centre, double w20, double low, double high) {
+    const double factor = std::expm1(-std::log(0.9) / w20);
+    auto total = [&](double x) {
+        return loss(reviews, x, w20, factor).value + std::abs(std::exp(x) - centre) / 16;
+    };
+    const double first = std::log(low), step = (std::log(high) - first) / (kGrid - 1);
+    int best = 0;
+    double least = total(first);
+    for (int k = 1; k < kGrid; ++k)
+        if (const double here = total(first + k * step); here < least) least = here, best = k;
+    double left = first + std::max(best - 1, 0) * step, right = first + std::min(best + 1, kGrid - 1) * step;
+
+    const double kink = std::log(centre), at_kink = loss(reviews, kink, w20, factor).slope;
+    double pull = left < kink ? -1 : 1;  // the sign of the second term's slope
+    if (left < kink && kink < right) {
+        if (std::abs(at_kink) <= centre / 16) return centre;
+        (at_kink > 0 ? right : left) = kink;
+        pull = at_kink > 0 ? -1 : 1;
+    }
+    // Newton's method, halving where it would leave the bracket
+    double x = (left + right) / 2;
+    for (int iteration = 0; iteration < 100; ++iteration) {
+        const Loss l = loss(reviews, x, w20, factor);
+        const double slope = l.slope + pull * std::exp(x) / 16, curvature = l.curvature + pull * std::exp(x) / 16;
+        (slope > 0 ? right : left) = x;
+        double next = x - slope / curvature;
+        if (!(next > left && next < right)) next = (left + right) / 2;
+        if (std::abs(next - x) < 1e-12) break;
+        x = next;
+    }
+    const double found = std::clamp(std::exp(x), low, high);
+    return total(kink) <= total(x) ? centre : found;
+}
+
+}  // namespace fsrs
