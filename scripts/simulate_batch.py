@@ -85,8 +85,8 @@ def main() -> None:
     factor = options.pop("factor")
     rates = Rates(**options)
     print(
-        f"mean {rates.rows:,.0f} rows; {rates.fixed_ms:g} ms a task and {rates.ms_per_1000_rows:g} ms for 1,000"
-        f" rows, times {factor:g}; {rates.central_ms:g} ms of the main process\n"
+        f"mean {rates.rows:,.0f} rows; {rates.fixed_ms:g} ms a task and {rates.ms_per_1000_rows:g} ms for"
+        f" 1,000 rows, times {factor:g}; {rates.central_ms:g} ms of the main process\n"
     )
     heads = ("collections", "workers", "hours", "core hours", "cost", "busy", "main busy", "tail s", "book")
     print("".join(f"{head:>12}" for head in (*heads, "read MB/s")))
