@@ -1,6 +1,6 @@
 """What a batch over 10,000 and 1,000,000 collections takes: time, money, book, and the next bottleneck.
 
-    python scripts/simulate_batch.py [--rows 27000] [--fixed-ms 30 …]
+    python scripts/simulate_batch.py [--rows 27000] [--fixed-ms 7.3 …]
 
 Plays the jobs through, task by task, with the rates that `scripts/benchmark_batch.py` and the book of a job
 give (the defaults; measure on your machines and give your own): collections of random sizes, the largest
@@ -55,7 +55,7 @@ def play(seconds: np.ndarray, workers: int, central: float, start: float) -> Pla
     for each in seconds.tolist():
         # an order goes out when the main process has time for it
         at = max(heapq.heappop(free), main_free)
-        main_free = max(main_free, at) + central if central * workers > each else main_free + central
+        main_free = at + central
         heapq.heappush(free, at + each)
     end = max(max(free), main_free)
     return Played(
@@ -73,8 +73,8 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--rows", type=float, default=27_000, help="mean rows of a collection")
-    parser.add_argument("--fixed-ms", type=float, default=30.0)
-    parser.add_argument("--ms-per-1000-rows", type=float, default=3.3)
+    parser.add_argument("--fixed-ms", type=float, default=7.3)
+    parser.add_argument("--ms-per-1000-rows", type=float, default=0.91)
     parser.add_argument("--central-ms", type=float, default=0.8)
     parser.add_argument("--book-bytes", type=float, default=2_100)
     parser.add_argument("--file-bytes", type=float, default=11.0)
@@ -88,7 +88,7 @@ def main() -> None:
         f"mean {rates.rows:,.0f} rows; {rates.fixed_ms:g} ms a task and {rates.ms_per_1000_rows:g} ms for"
         f" 1,000 rows, times {factor:g}; {rates.central_ms:g} ms of the main process\n"
     )
-    heads = ("collections", "workers", "hours", "core hours", "cost", "busy", "main busy", "tail s", "book")
+    heads = ("collections", "workers", "minutes", "core hours", "cost", "busy", "main busy", "tail s", "book")
     print("".join(f"{head:>12}" for head in (*heads, "read MB/s")))
     random = np.random.default_rng(0)
     for n, workers in JOBS:
@@ -97,7 +97,8 @@ def main() -> None:
         played = play(seconds, workers, rates.central_ms / 1000, rates.start_s)
         hours = played.seconds / 3600
         print(
-            f"{n:12,}{workers:12,}{hours:12.2f}{hours * workers:12.1f}{hours * workers * rates.price:12.2f}"
+            f"{n:12,}{workers:12,}{60 * hours:12.1f}{hours * workers:12.1f}"
+            f"{hours * workers * rates.price:12.2f}"
             f"{played.busy:12.0%}{played.central:12.0%}{played.last:12.0f}"
             f"{n * rates.book_bytes / 1e6:9,.0f} MB"
             f"{rows.sum() * rates.file_bytes / played.seconds / 1e6:12,.0f}"
