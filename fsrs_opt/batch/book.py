@@ -143,17 +143,14 @@ class Book:
         return found
 
     def expect(self, tasks: Iterable[Task], split: str) -> None:
-        """Note files whose results are to come; rows that are there wait again, and their results go."""
-        again = f"""update task set status = '{WAITING}', error = '', parameters = null, metrics = null,
-                    counts = null, messages = null, seconds = null, content = '', stamp = '', decision = '',
-                    options = null where path = ? and split = ?"""
+        """Note files whose first results are to come. What is there stays until new results replace it."""
         add = f"""insert into task (path, split, selection, name, part, size, stamp, content, status, error,
                   decision, version, finished)
-                  values (?, ?, '', ?, '', ?, '', '', '{WAITING}', '', '', '', '')"""
+                  select ?1, ?2, '', ?3, '', ?4, '', '', '{WAITING}', '', '', '', ''
+                  where not exists (select 1 from task where path = ?1 and split = ?2)"""
         with self._transaction():
             for task in tasks:
-                if not self._database.execute(again, (text(task.path), split)).rowcount:
-                    self._database.execute(add, (text(task.path), split, text(task.name), task.size))
+                self._database.execute(add, (text(task.path), split, text(task.name), task.size))
 
     def put(self, outcome: Outcome) -> None:
         """Take an outcome; it is on disk after the next `flush`."""

@@ -101,6 +101,18 @@ def test_other_options_do_all_again(logs: Path, out: Path) -> None:
     assert set(frame([out])["options"]) == {'{"short_term": false}'}
 
 
+def test_results_stay_until_new_ones_replace_them(logs: Path, out: Path) -> None:
+    run([logs], out)
+
+    def broken() -> Inline:
+        raise FsrsOptError("no scheduler")
+
+    with pytest.raises(FsrsOptError, match="no scheduler"):
+        job.run([logs], out, Options(short_term=False), broken)
+    assert frame([out])["status"].tolist() == ["done"] * 3
+    assert run([logs], out, Options(short_term=False))[0].done == 3
+
+
 def test_force_and_retry_failed(logs: Path, out: Path) -> None:
     (logs / "bad.csv").write_text("card_id,review_time,review_rating\n1,x,3\n")
     run([logs / "a.csv", logs / "bad.csv"], out)
