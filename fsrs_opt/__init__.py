@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fsrs_opt.apply.plan import plan_apply
     from fsrs_opt.apply.undo import undo
     from fsrs_opt.batch.api import batch_results, run_batch
+    from fsrs_opt.commands.advise import advise
     from fsrs_opt.commands.all_presets import optimize_presets
     from fsrs_opt.commands.evaluate import evaluate
     from fsrs_opt.commands.export import export
@@ -40,6 +41,7 @@ __all__ = [
     "SourceError",
     "UsageError",
     "__version__",
+    "advise",
     "batch_results",
     "carry_out",
     "evaluate",
@@ -66,6 +68,7 @@ _HOME = {
     "NothingToTrainError": "errors",
     "SourceError": "errors",
     "UsageError": "errors",
+    "advise": "commands.advise",
     "batch_results": "batch.api",
     "carry_out": "apply.carry_out",
     "evaluate": "commands.evaluate",

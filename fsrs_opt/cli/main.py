@@ -11,6 +11,7 @@ from contextlib import suppress
 import click
 
 from fsrs_opt import __version__
+from fsrs_opt.cli.advise import advise
 from fsrs_opt.cli.apply import apply
 from fsrs_opt.cli.batch import batch
 from fsrs_opt.cli.batch_results import results
@@ -41,6 +42,7 @@ def fsrs_opt(context: click.Context, version: bool, verbose: bool) -> None:
       fsrs-opt optimize collection.colpkg
       fsrs-opt evaluate collection.colpkg
       fsrs-opt report collection.colpkg -o report.html
+      fsrs-opt advise collection.colpkg
       fsrs-opt batch decks/ --out results
       fsrs-opt inspect collection.colpkg
       fsrs-opt export collection.colpkg -o reviews.csv
@@ -60,6 +62,7 @@ def fsrs_opt(context: click.Context, version: bool, verbose: bool) -> None:
 fsrs_opt.add_command(optimize)
 fsrs_opt.add_command(evaluate)
 fsrs_opt.add_command(report)
+fsrs_opt.add_command(advise)
 fsrs_opt.add_command(batch)
 fsrs_opt.add_command(results)
 fsrs_opt.add_command(inspect)

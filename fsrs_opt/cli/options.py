@@ -178,6 +178,15 @@ def date(_context: click.Context, _parameter: click.Parameter, text: str | None)
     return text
 
 
+def deck_level(_context: click.Context, _parameter: click.Parameter, text: str | None) -> int | None:
+    """A number of parts of a deck's name, 1 at least; None for all of them ("leaf")."""
+    if text is None or text.strip().lower() == "leaf":
+        return None
+    if not text.strip().isdecimal() or int(text) < 1:
+        raise click.BadParameter("give a whole number from 1 on, or leaf")
+    return int(text)
+
+
 def shard(_context: click.Context, _parameter: click.Parameter, text: str | None) -> tuple[int, int] | None:
     """ "2/4" -> (2, 4)."""
     number, slash, of = (text or "").partition("/")

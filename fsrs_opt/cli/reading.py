@@ -13,12 +13,13 @@ from fsrs_opt.cli.interrupts import ending_at_once
 from fsrs_opt.cli.progress import Bar
 
 if TYPE_CHECKING:
+    from fsrs_opt.commands.advise import Advised
     from fsrs_opt.commands.all_presets import AllPresets
     from fsrs_opt.commands.evaluate import Evaluated
     from fsrs_opt.commands.optimize import Optimized
     from fsrs_opt.sources.collection import Collection
 
-Result = TypeVar("Result", "Optimized", "Evaluated", "AllPresets")
+Result = TypeVar("Result", "Optimized", "Evaluated", "AllPresets", "Advised")
 
 
 @dataclass(frozen=True)

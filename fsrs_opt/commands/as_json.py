@@ -99,8 +99,8 @@ def verdict(found: Verdict) -> Json:
         "sentence": found.sentence,
         "basis": found.basis,
         "against": found.against,
-        "gain": _difference(found.gain),
-        "gain_over_constant": _difference(found.gain_over_constant),
+        "gain": difference(found.gain),
+        "gain_over_constant": difference(found.gain_over_constant),
         "fewer_surprises": found.fewer_surprises,
         "fewer_surprises_low": found.fewer_surprises_low,
         "fewer_surprises_high": found.fewer_surprises_high,
@@ -111,7 +111,7 @@ def verdict(found: Verdict) -> Json:
     }
 
 
-def _difference(found: PairedDifference | None) -> Json | None:
+def difference(found: PairedDifference | None) -> Json | None:
     if found is None:
         return None
     return {name: finite(value) for name, value in dataclasses.asdict(found).items()}

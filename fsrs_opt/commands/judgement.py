@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fsrs_opt.commands import current as current_parameters
+from fsrs_opt.commands.current import CurrentSet
 from fsrs_opt.commands.prepare import Prepared
 from fsrs_opt.evaluation.metrics import log_loss
 from fsrs_opt.evaluation.score import Scores, all_reviews, predict_items, score
@@ -20,6 +21,7 @@ from fsrs_opt.evaluation.verdict import Verdict, held_out_verdict, in_sample_ver
 from fsrs_opt.evaluation.workload import Workload, workload
 from fsrs_opt.model.batch import WindowedBatch
 from fsrs_opt.model.parameters import DEFAULTS, FloatArray
+from fsrs_opt.training.data import TrainingSet
 from fsrs_opt.training.fit import STAGES, FitResult
 
 if TYPE_CHECKING:
@@ -70,10 +72,7 @@ def judge(
         "new": predict_items(data, new, batch=batch),
     }
     if in_use:
-        predictions["current"] = np.empty(len(data))
-        for one in in_use:
-            mine = one.cards[data.items.card]
-            predictions["current"][mine] = predict_items(data, one.parameters, batch=batch)[mine]
+        predictions["current"] = predicted_in_use(data, in_use, batch)
     scores: dict[str, Scores | None] = {
         name: score(data, predictions[name]) if name in predictions else None
         for name in ("default", "current", "new")
@@ -118,6 +117,16 @@ def judge(
         reasons=reasons,
         seconds={"evaluate": judged_at - started, "held_out": time.perf_counter() - judged_at},
     )
+
+
+def predicted_in_use(data: TrainingSet, in_use: Sequence[CurrentSet], batch: WindowedBatch) -> FloatArray:
+    """What the parameters in use predict, float64 [n_items]: for each card those of its own set. batch: all
+    reviews of `data`."""
+    predicted = np.empty(len(data))
+    for one in in_use:
+        mine = one.cards[data.items.card]
+        predicted[mine] = predict_items(data, one.parameters, batch=batch)[mine]
+    return predicted
 
 
 def worse_for(prepared: Prepared, predictions: dict[str, FloatArray]) -> list[str]:

@@ -78,7 +78,7 @@ def held_out_verdict(
         decision = "change"
         sentence = (
             f"Change: on reviews that they had not seen, the new parameters predict better than {yours}:"
-            f" of 1,000 reviews, expect about {_fewer(gain)}."
+            f" of 1,000 reviews, expect about {fewer(gain)}."
         )
     else:
         decision = "keep"
@@ -157,15 +157,15 @@ def _why_keep(gain: PairedDifference, over_constant: PairedDifference) -> str:
     if gain.high < 0:
         return (
             "on reviews that they had not seen, the new ones predict worse"
-            f" ({_between(gain)} in 1,000 reviews)"
+            f" ({between(gain)} in 1,000 reviews)"
         )
     return (
         "on reviews that they had not seen, the new ones are not clearly better"
-        f" ({_between(gain)} in 1,000 reviews)"
+        f" ({between(gain)} in 1,000 reviews)"
     )
 
 
-def _fewer(gain: PairedDifference) -> str:
+def fewer(gain: PairedDifference) -> str:
     """Gain and interval in words, both above 0, e.g. "13 fewer surprises (7 to 19)"."""
     mean, low, high = (
         f"{nats * SURPRISES_PER_NAT:.{_digits(gain)}f}" for nats in (gain.mean, gain.low, gain.high)
@@ -173,7 +173,7 @@ def _fewer(gain: PairedDifference) -> str:
     return f"{mean} fewer surprises ({low} to {high})"
 
 
-def _between(gain: PairedDifference) -> str:
+def between(gain: PairedDifference) -> str:
     """The interval in words, e.g. "between 2 more and 5 fewer surprises"."""
     digits = _digits(gain)
     low, high = gain.low * SURPRISES_PER_NAT, gain.high * SURPRISES_PER_NAT

@@ -10,6 +10,7 @@ from fsrs_opt.commands.evaluate import evaluate
 from fsrs_opt.report import svg, targets
 from fsrs_opt.report.findings import Findings
 from fsrs_opt.report.page import page
+from fsrs_opt.report.parts import Picture
 from fsrs_opt.report.sections import pictures, sections
 
 if TYPE_CHECKING:
@@ -61,3 +62,9 @@ def write(
                 svg.save(picture, part, form)
             written.append(picture_at)
     return tuple(written)
+
+
+def write_picture(picture: Picture, target: Path) -> None:
+    """Write one picture as the ending of its name says, replacing what is there."""
+    with replacing(target) as part:
+        svg.save(picture, part, targets.picture_format(target))

@@ -6,6 +6,7 @@ one drawing serves light and dark; a picture in a file keeps the light colours.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -85,7 +86,9 @@ def applied() -> Iterator[None]:
     """Inside, figures are made and saved in this style, whatever matplotlib's settings are outside."""
     import matplotlib as mpl
 
-    with mpl.rc_context():
+    with mpl.rc_context(), warnings.catch_warnings():
+        # a deck's name in letters that no font here has is no reason to write on the terminal
+        warnings.filterwarnings("ignore", r"Glyph .* missing from font")
         mpl.rcdefaults()
         mpl.rcParams.update(_RC)
         yield

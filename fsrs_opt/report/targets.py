@@ -42,3 +42,17 @@ def check(
         raise UsageError(
             f"the folder {plots} is not empty: give another, or --force to replace pictures in it"
         )
+
+
+def check_picture(target: Path, source: Path | None, *, force: bool) -> None:
+    """Whether one picture can be written. Errors as of `check`."""
+    if picture_format(target) not in FORMATS:
+        raise UsageError(f"{target} is no picture: give a name that ends with .{' or .'.join(FORMATS)}")
+    if find_spec("matplotlib") is None:
+        raise FsrsOptError('a picture needs one more package, matplotlib: pip install "fsrs-opt[report]"')
+    check_target(target, source, force=force)
+
+
+def picture_format(target: Path) -> str:
+    """What a picture's name says that it is, e.g. "png"."""
+    return target.suffix.lower().removeprefix(".")

@@ -11,9 +11,10 @@ from fsrs_opt.reviews.history import Histories
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "scripts"))
 
+from simulated_decks import divided, put_together
 from simulated_outcomes import FAR_FROM_DEFAULTS, shuffled, simulate
 
-__all__ = ["DAY_MS", "FAR_FROM_DEFAULTS", "schedule", "shuffled", "simulate"]
+__all__ = ["DAY_MS", "FAR_FROM_DEFAULTS", "divided", "put_together", "schedule", "shuffled", "simulate"]
 
 DAY_MS = 86_400_000
 

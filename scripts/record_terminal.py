@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Record `fsrs-opt apply` and `undo` on a real terminal: docs/images/apply.svg.
+"""Record commands on a real terminal: docs/images/apply.svg, presets.svg and advise.svg.
 
 The commands run on a pseudo-terminal on a copy of the sample collection; what they write goes through a
 terminal emulator, and what that shows at the end is drawn. Needs `pip install pyte`. Linux and macOS.
 
-    .venv/bin/python scripts/record_apply.py
+    .venv/bin/python scripts/record_terminal.py [apply] [presets] [advise]
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from rich.style import Style
 from rich.text import Text
 
 ROOT = Path(__file__).resolve().parent.parent
-TARGET = ROOT / "docs" / "images" / "apply.svg"
+IMAGES = ROOT / "docs" / "images"
 COLUMNS, LINES = 108, 120
 COLORS = {
     "default": None,
@@ -34,11 +34,19 @@ COLORS = {
 }
 """pyte's names of the terminal's colours as rich calls them; others are RGB."""
 QUESTION = "[y/N]:"
-COMMANDS = (
-    ("apply", "collection.anki2", "--preset", "Languages", "--optimize"),
-    ("undo", "collection.anki2", "--list"),
-    ("undo", "collection.anki2"),
-)
+FILE = "collection.anki2"
+RECORDINGS = {
+    "apply": (
+        ("apply", FILE, "--preset", "Languages", "--optimize"),
+        ("undo", FILE, "--list"),
+        ("undo", FILE),
+    ),
+    "presets": (
+        ("optimize", FILE, "--all-presets"),
+        ("evaluate", FILE, "--deck", "geography", "--suspended", "exclude", "--quiet"),
+    ),
+    "advise": (("advise", FILE),),
+}
 
 
 def run(arguments: tuple[str, ...], folder: Path, stream: pyte.Stream, screen: pyte.Screen) -> None:
@@ -97,7 +105,8 @@ def drawn(screen: pyte.Screen) -> Text:
     return Text("\n").join(lines)
 
 
-def main() -> None:
+def record(name: str) -> None:
+    """Run the commands of one recording and draw what the terminal shows."""
     screen = pyte.Screen(COLUMNS, LINES)
     stream = pyte.Stream(screen)
     with tempfile.TemporaryDirectory() as scratch:
@@ -106,8 +115,8 @@ def main() -> None:
         with zipfile.ZipFile(ROOT / "data" / "sample.colpkg") as package:
             packed = package.read("collection.anki21b")
         database = zstandard.ZstdDecompressor().decompressobj().decompress(packed)
-        (folder / "collection.anki2").write_bytes(database)
-        for arguments in COMMANDS:
+        (folder / FILE).write_bytes(database)
+        for arguments in RECORDINGS[name]:
             stream.feed(f"\x1b[32m$\x1b[0m \x1b[1mfsrs-opt {' '.join(arguments)}\x1b[0m\r\n")
             run(arguments, folder, stream, screen)
             stream.feed("\r\n")
@@ -116,8 +125,16 @@ def main() -> None:
             record=True, width=COLUMNS, file=nowhere, force_terminal=True, color_system="truecolor"
         )
         console.print(drawn(screen))
-    TARGET.write_text(console.export_svg(title="fsrs-opt apply"), encoding="utf-8")
-    print(f"{TARGET} written")
+    target = IMAGES / f"{name}.svg"
+    target.write_text(console.export_svg(title=f"fsrs-opt {RECORDINGS[name][0][0]}"), encoding="utf-8")
+    print(f"{target} written")
+
+
+def main() -> None:
+    for name in sys.argv[1:] or RECORDINGS:
+        if name not in RECORDINGS:
+            raise SystemExit(f"There is no recording {name}: choose among {', '.join(RECORDINGS)}.")
+        record(name)
 
 
 if __name__ == "__main__":
