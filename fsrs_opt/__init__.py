@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from fsrs_opt.apply.carry_out import carry_out
     from fsrs_opt.apply.plan import plan_apply
     from fsrs_opt.apply.undo import undo
+    from fsrs_opt.batch.api import batch_results, run_batch
     from fsrs_opt.commands.advise import advise
     from fsrs_opt.commands.all_presets import optimize_presets
     from fsrs_opt.commands.evaluate import evaluate
@@ -41,6 +42,7 @@ __all__ = [
     "UsageError",
     "__version__",
     "advise",
+    "batch_results",
     "carry_out",
     "evaluate",
     "export",
@@ -53,6 +55,7 @@ __all__ = [
     "plan_apply",
     "predict_items",
     "read",
+    "run_batch",
     "score",
     "select",
     "training_set",
@@ -66,6 +69,7 @@ _HOME = {
     "SourceError": "errors",
     "UsageError": "errors",
     "advise": "commands.advise",
+    "batch_results": "batch.api",
     "carry_out": "apply.carry_out",
     "evaluate": "commands.evaluate",
     "export": "commands.export",
@@ -78,6 +82,7 @@ _HOME = {
     "plan_apply": "apply.plan",
     "predict_items": "evaluation.score",
     "read": "sources.reading",
+    "run_batch": "batch.api",
     "score": "evaluation.score",
     "select": "sources.selection",
     "training_set": "training.data",

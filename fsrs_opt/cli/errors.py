@@ -8,12 +8,10 @@ import traceback
 
 import click
 
-from fsrs_opt import __version__
 from fsrs_opt.cli.interrupts import Stopped
-from fsrs_opt.errors import FsrsOptError, Interrupted, UsageError
+from fsrs_opt.errors import DEBUG, Interrupted, UsageError, sentence
 
 FAILED, USAGE, INTERRUPTED = 1, 2, 130
-DEBUG = "FSRS_OPT_DEBUG"
 
 
 def exit_code_of(error: BaseException) -> int:
@@ -37,29 +35,6 @@ def exit_code_of(error: BaseException) -> int:
     if isinstance(error, OSError):
         _let_go_of_stdout()
     return USAGE if isinstance(error, UsageError) else FAILED
-
-
-def sentence(error: BaseException) -> str:
-    """What went wrong, for somebody who does not know the program's insides."""
-    if isinstance(error, FsrsOptError):
-        return str(error)
-    if isinstance(error, MemoryError) or _out_of_memory(error):
-        return "There is not enough memory for this file: close other programs and try again."
-    if isinstance(error, OSError):
-        where = f"{error.filename}: " if error.filename else ""
-        return f"{where}{(error.strerror or str(error) or type(error).__name__).lower()}."
-    what = " ".join(f"{type(error).__name__}: {error}".split())
-    return (
-        f"This is a bug in fsrs-opt {__version__} ({what}); please report it to the project's issue tracker"
-        f" ({DEBUG}=1 shows where it happened)."
-    )
-
-
-def _out_of_memory(error: BaseException) -> bool:
-    """torch and Arrow have their own ways of saying so."""
-    if type(error).__name__ in ("ArrowMemoryError", "OutOfMemoryError"):
-        return True
-    return isinstance(error, RuntimeError) and "allocate memory" in str(error)
 
 
 def _let_go_of_stdout() -> None:

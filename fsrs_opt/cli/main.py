@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 import click
 
 from fsrs_opt import __version__
 from fsrs_opt.cli.advise import advise
 from fsrs_opt.cli.apply import apply
+from fsrs_opt.cli.batch import batch
+from fsrs_opt.cli.batch_results import results
 from fsrs_opt.cli.errors import exit_code_of
 from fsrs_opt.cli.evaluate import evaluate
 from fsrs_opt.cli.export import export
@@ -39,6 +43,7 @@ def fsrs_opt(context: click.Context, version: bool, verbose: bool) -> None:
       fsrs-opt evaluate collection.colpkg
       fsrs-opt report collection.colpkg -o report.html
       fsrs-opt advise collection.colpkg
+      fsrs-opt batch decks/ --out results
       fsrs-opt inspect collection.colpkg
       fsrs-opt export collection.colpkg -o reviews.csv
       fsrs-opt apply collection.anki2 --optimize
@@ -58,6 +63,8 @@ fsrs_opt.add_command(optimize)
 fsrs_opt.add_command(evaluate)
 fsrs_opt.add_command(report)
 fsrs_opt.add_command(advise)
+fsrs_opt.add_command(batch)
+fsrs_opt.add_command(results)
 fsrs_opt.add_command(inspect)
 fsrs_opt.add_command(export)
 fsrs_opt.add_command(apply)
@@ -84,7 +91,9 @@ def main() -> None:
     """The program."""
     code = run()
     if stopping():
-        # Threads may be in the middle of anything: leave without waiting for them.
+        # Threads may be in the middle of anything: leave without waiting for them, but leave nothing behind.
+        with suppress(BaseException):
+            atexit._run_exitfuncs()
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)

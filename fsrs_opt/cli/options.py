@@ -187,6 +187,16 @@ def deck_level(_context: click.Context, _parameter: click.Parameter, text: str |
     return int(text)
 
 
+def shard(_context: click.Context, _parameter: click.Parameter, text: str | None) -> tuple[int, int] | None:
+    """ "2/4" -> (2, 4)."""
+    number, slash, of = (text or "").partition("/")
+    if text is None:
+        return None
+    if slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of):
+        return int(number), int(of)
+    raise click.BadParameter(f"“{text}” is no part: write I/N, such as 1/4 for the first of four")
+
+
 def stages(_context: click.Context, _parameter: click.Parameter, text: str) -> tuple[str, ...]:
     """Names of stages separated by commas, or "all"."""
     names = tuple(name for name in re.split(r"[,\s]+", text.strip().lower()) if name)

@@ -32,7 +32,7 @@ def each(
     called with the share of the work that is done, between tasks; whatever it raises ends the rest.
     """
     if workers is None:
-        workers = _cores() if size >= PAYS_FROM else 1
+        workers = cores() if size >= PAYS_FROM else 1
     workers = min(workers, len(tasks))
     total, so_far = sum(work), 0.0
 
@@ -49,7 +49,7 @@ def each(
             finished(k)
         return [results[k] for k in range(len(tasks))]
     others = active_children()
-    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_begin)
+    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=begin)
     try:
         largest_first = sorted(range(len(tasks)), key=lambda k: -work[k])
         futures = {pool.submit(function, *tasks[k]): k for k in largest_first}
@@ -66,11 +66,12 @@ def each(
     return [results[k] for k in range(len(tasks))]
 
 
-def _cores() -> int:
+def cores() -> int:
+    """How many processes can run at once here."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _begin() -> None:
+def begin() -> None:
     """In a new process: Ctrl-C is the parent's to handle, and nobody works on for a parent that is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()

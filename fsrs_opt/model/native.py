@@ -31,7 +31,13 @@ try:
 except ImportError:  # installed without a compiler
     _native = None  # type: ignore[assignment]
 
-THREADS = os.cpu_count() or 1
+_threads = os.cpu_count() or 1
+
+
+def set_threads(n: int) -> None:
+    """How many threads a pass of this process may use; all cores unless set. Sums do not depend on it."""
+    global _threads
+    _threads = n
 
 
 def available() -> bool:
@@ -84,27 +90,27 @@ def _parameters(w: Tensor | ArrayLike) -> NDArray[np.float64]:
 
 
 def evaluate(
-    packed: Pack, w: Tensor | ArrayLike, *, fisher: bool = False, threads: int = THREADS
+    packed: Pack, w: Tensor | ArrayLike, *, fisher: bool = False, threads: int | None = None
 ) -> PassResult:
     """Loss, gradient and, if asked, Fisher matrix at parameters `w` [21], as `passes.evaluate` gives them.
 
     Raises ValueError for parameters that are not finite or far outside their ranges.
     """
     if fisher:
-        loss, gradient, matrix = packed.loss_gradient_fisher(_parameters(w), threads)
+        loss, gradient, matrix = packed.loss_gradient_fisher(_parameters(w), threads or _threads)
         return PassResult(loss, torch.from_numpy(gradient), torch.from_numpy(matrix))
-    loss, gradient = packed.loss_gradient(_parameters(w), threads)
+    loss, gradient = packed.loss_gradient(_parameters(w), threads or _threads)
     return PassResult(loss, torch.from_numpy(gradient))
 
 
 def predict(
-    packed: Pack, w: Tensor | ArrayLike, *, threads: int = THREADS
+    packed: Pack, w: Tensor | ArrayLike, *, threads: int | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Retrievability before, stability and difficulty after each review, in the order of the input.
 
     float64 [n_reviews] each, of float32 accuracy; retrievability is NaN at the first review of a card.
     """
-    return packed.forward(_parameters(w), threads)
+    return packed.forward(_parameters(w), threads or _threads)
 
 
 # The operator takes plain tensors, so their packed form is remembered: the last few sets, for as long as
@@ -128,7 +134,7 @@ def _packed(*histories: Tensor) -> Pack:
 @torch.library.custom_op("fsrs_opt::loss", mutates_args=(), device_types="cpu")
 def loss(w: Tensor, offsets: Tensor, rating: Tensor, delta_t: Tensor, weight: Tensor) -> Tensor:
     """Weighted sum of the binary cross-entropy (scalar of w's dtype) over histories as `pack` takes them."""
-    value = _packed(offsets, rating, delta_t, weight).loss(_parameters(w), THREADS)
+    value = _packed(offsets, rating, delta_t, weight).loss(_parameters(w), _threads)
     return torch.tensor(value, dtype=w.dtype)
 
 
@@ -142,7 +148,7 @@ def _(w: Tensor, offsets: Tensor, rating: Tensor, delta_t: Tensor, weight: Tenso
 @torch.library.custom_op("fsrs_opt::loss_gradient", mutates_args=(), device_types="cpu")
 def loss_gradient(w: Tensor, offsets: Tensor, rating: Tensor, delta_t: Tensor, weight: Tensor) -> Tensor:
     """Gradient [21] of `loss` with respect to w."""
-    _, gradient = _packed(offsets, rating, delta_t, weight).loss_gradient(_parameters(w), THREADS)
+    _, gradient = _packed(offsets, rating, delta_t, weight).loss_gradient(_parameters(w), _threads)
     return torch.from_numpy(gradient).to(w.dtype)
 
 

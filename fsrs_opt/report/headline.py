@@ -6,16 +6,8 @@ from dataclasses import dataclass
 
 from fsrs_opt.commands.paste import paste_line
 from fsrs_opt.report.findings import Findings
+from fsrs_opt.report.parts import Fact
 from fsrs_opt.report.wording import MINUS, NB, counted, number, percent
-
-
-@dataclass(frozen=True)
-class Fact:
-    """A figure with its name, and a few words on what it means."""
-
-    name: str
-    value: str
-    about: str
 
 
 @dataclass(frozen=True)

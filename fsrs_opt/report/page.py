@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
-from importlib.resources import files
 
-from markupsafe import Markup, escape
-
-from fsrs_opt import __version__
 from fsrs_opt.commands.selected import selected, sentences, what
-from fsrs_opt.report import svg
 from fsrs_opt.report.findings import Findings
 from fsrs_opt.report.headline import headline
-from fsrs_opt.report.parts import Picture, Section
+from fsrs_opt.report.parts import Section
+from fsrs_opt.report.render import render
 from fsrs_opt.report.sections import sections
-
-_TERM = re.compile(r"\*([^*]+)\*")
 
 
 def page(findings: Findings, parts: tuple[Section, ...] | None = None) -> str:
@@ -24,21 +17,10 @@ def page(findings: Findings, parts: tuple[Section, ...] | None = None) -> str:
 
     parts: `sections(findings)`, where they are at hand already.
     """
-    from jinja2 import Environment, StrictUndefined
-
     parts = sections(findings) if parts is None else parts
-    here = files("fsrs_opt.report")
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters["terms"] = _terms
-    environment.filters["drawn"] = _drawn
-    environment.tests["picture"] = lambda part: isinstance(part, Picture)
-    template = environment.from_string((here / "page.html.jinja").read_text("utf-8"))
     collection = findings.run.collection
-    return template.render(
-        css=Markup((here / "page.css").read_text("utf-8")),
-        version=__version__,
+    return render(
+        "page.html.jinja",
         file=_file_name(os.fspath(collection.source.path)),
         days=collection.day.describe() if "day" not in collection.log else "",
         headline=headline(findings),
@@ -53,15 +35,6 @@ def _selection(findings: Findings) -> list[str]:
     seen = selected(run.collection, run.histories, run.data.items)
     chosen = what(seen.selection)
     return [*([f"Selected: {chosen}."] if chosen else []), *sentences(seen)]
-
-
-def _terms(text: str) -> Markup:
-    """A sentence of ours, with *terms* that it explains."""
-    return Markup(_TERM.sub(r"<dfn>\1</dfn>", str(escape(text))))
-
-
-def _drawn(picture: Picture) -> Markup:
-    return Markup(svg.inline(picture, wide=True) + svg.inline(picture, wide=False))
 
 
 def _file_name(path: str) -> str:

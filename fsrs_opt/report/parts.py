@@ -53,6 +53,15 @@ class Section:
     contents: tuple[Picture | Table, ...]
 
 
+@dataclass(frozen=True)
+class Fact:
+    """A figure with its name, and a few words on what it means."""
+
+    name: str
+    value: str
+    about: str
+
+
 def missing(name: str, title: str, reason: str) -> Picture:
     """A picture that cannot be drawn, and why: a clause without capital and full stop."""
     return Picture(name, title, "", None, None, reason)

@@ -19,6 +19,7 @@ _NO_DATE = {"Date": None, "Creator": None, "Format": None, "Type": None}
 _HEAD = re.compile(r"^.*?<svg [^>]*?viewBox=\"([^\"]+)\"[^>]*>", re.DOTALL)
 _STYLE_SHEET = re.compile(r"<style type=\"text/css\">.*?</style>", re.DOTALL)
 _FONT = re.compile(r"font-family: [^;\"]+")
+_TAG = re.compile(r"<[^>]*>")
 _DECIMALS = re.compile(r"(\d+\.\d\d)\d+")
 _LOCAL_NAME = re.compile(r"(\bid=\"|href=\"#|url\(#)")
 _GROUP = re.compile(r"<g id=\"[^\"]*\">")
@@ -39,7 +40,7 @@ def inline(picture: Picture, *, wide: bool) -> str:
     body = _STYLE_SHEET.sub("", svg[head.end() :])
     body = _FONT.sub("font-family: inherit", body)
     body = _GROUP.sub("<g>", body)  # names that nothing refers to
-    body = _DECIMALS.sub(r"\1", body)
+    body = _TAG.sub(lambda tag: _DECIMALS.sub(r"\1", tag[0]), body)  # of coordinates, not of labels
     body = _LOCAL_NAME.sub(rf"\g<1>{picture.name}-{layout}-", body.replace("xlink:href", "href"))
     body = _COLOUR.sub(lambda found: _VARIABLES[found[0]], body)
     label = escape(f"Picture: {picture.title}. Its numbers are in the table that follows.")

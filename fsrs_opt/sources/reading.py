@@ -13,6 +13,7 @@ from fsrs_opt.errors import SourceError
 from fsrs_opt.sources import days
 from fsrs_opt.sources.collection import Collection, Source
 from fsrs_opt.sources.database import Database, open_live, open_still, temporary_folder
+from fsrs_opt.sources.dataset import user_files
 from fsrs_opt.sources.detect import detect
 from fsrs_opt.sources.package import MEMBERS, unpack, unpack_zstd
 from fsrs_opt.sources.schemas import knowledge, tables
@@ -38,7 +39,7 @@ def read(
 
     path: an Anki database (.anki2, .anki21, .anki21b; schemas 11 to 18), a .colpkg or .apkg, or a CSV or
     Parquet file (the raw revlog, FSRS-Optimizer's columns, or those of the FSRS research data set). Its
-    content decides.
+    content decides. Or one user's folder of that data set (revlogs/user_id=N).
     timezone, day_start: a zone's name and an hour 0..23, in place of what the file says about its days.
     now: seconds since 1970 UTC, default the machine's clock; the day boundary counts from there.
     columns: "training" reads what training needs, "all" the optional columns of `fsrs_opt.reviews.log` too.
@@ -52,11 +53,12 @@ def read(
     if day_start is not None:
         day_start = days.check_day_start(day_start)
     path = Path(path)
-    form = detect(path)
+    of_user = user_files(path)
+    form = "parquet" if of_user else detect(path)
     if form in ("text", "parquet"):
-        from fsrs_opt.sources.tables import read_table
+        from fsrs_opt.sources.tables import read_parquet, read_table
 
-        table = read_table(path, form, columns)
+        table = read_parquet(path, columns, of_user) if of_user else read_table(path, form, columns)
         day, day_notes = days.boundary(None, None, timezone=timezone, day_start=day_start, now=now)
         if "day" in table.log:
             day_notes = ("The file gives its own day numbers, so no day start is needed.",)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import TextIOWrapper
@@ -58,7 +58,7 @@ def read_table(path: Path, file_format: str, columns: str) -> Table:
     SourceError where columns are missing, and where a value cannot be read: it names the line and the column.
     """
     if file_format == "parquet":
-        return _read_parquet(path, columns)
+        return read_parquet(path, columns)
     return _read_csv(path, columns)
 
 
@@ -205,7 +205,27 @@ def _csv_errors(path: Path, header_lines: int = 0) -> Iterator[None]:
 # Parquet
 
 
-def _read_parquet(path: Path, columns: str) -> Table:
+def read_parquet(path: Path, columns: str, files: Sequence[Path] | None = None) -> Table:
+    """The review log in a Parquet file, or in several that follow one another.
+
+    files: the parts of a folder `path`, in the order of their rows. Errors as of `read_table`.
+    """
+    parts: list[dict[str, RawColumn]] = []
+    form = ""
+    for file in files or (path,):
+        raw, form_of_part = _parquet_columns(file, columns)
+        if form and (form_of_part != form or raw.keys() != parts[0].keys()):
+            raise SourceError(f"{file} has other columns than the files before it in its folder.")
+        parts.append(raw)
+        form = form_of_part
+    try:
+        result, notes = to_log(form, _one_after_another(parts), columns)
+    except BadValueError as error:
+        raise SourceError(f"{path}, row {error.row + 1}, column {error.column}: {error.what}.") from None
+    return Table(result, form, notes)
+
+
+def _parquet_columns(path: Path, columns: str) -> tuple[dict[str, RawColumn], str]:
     try:
         file = pyarrow.parquet.ParquetFile(path)
         stored = file.schema_arrow.names
@@ -218,11 +238,21 @@ def _read_parquet(path: Path, columns: str) -> Table:
         raw = {name: _parquet_column(table[stored[position]]) for name, position in wanted.items()}
     except (pa.ArrowException, OSError, ValueError, KeyError, OverflowError) as error:
         raise SourceError(f"{path} is no readable Parquet file: {reason(error)}.") from None
-    try:
-        result, notes = to_log(form, raw, columns)
-    except BadValueError as error:
-        raise SourceError(f"{path}, row {error.row + 1}, column {error.column}: {error.what}.") from None
-    return Table(result, form, notes)
+    return raw, form
+
+
+def _one_after_another(parts: Sequence[dict[str, RawColumn]]) -> dict[str, RawColumn]:
+    if len(parts) == 1:
+        return parts[0]
+    joined: dict[str, RawColumn] = {}
+    for name in parts[0]:
+        columns = [part[name] for part in parts]
+        numbers = [column for column in columns if isinstance(column, np.ndarray)]
+        if len(numbers) == len(columns):
+            joined[name] = np.concatenate(numbers)
+        else:
+            joined[name] = pd.concat([pd.Series(column).astype(str) for column in columns], ignore_index=True)
+    return joined
 
 
 def _parquet_column(column: pa.ChunkedArray) -> RawColumn:

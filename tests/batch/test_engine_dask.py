@@ -1,0 +1,74 @@
+"""A real dask scheduler with two real workers on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fsrs_opt.batch import job
+from fsrs_opt.batch.results import frame
+from fsrs_opt.batch.tasks import Options
+from fsrs_opt.errors import FsrsOptError, UsageError
+from tests.batch.made_up import run, write_log
+
+pytest.importorskip("distributed", reason="dask is not installed")
+
+from fsrs_opt.batch import engine_dask
+from fsrs_opt.batch.engine_dask import DaskEngine
+from scripts import chaos_batch
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    for seed in range(12):
+        write_log(folder / f"{seed}.csv", seed=seed, cards=400)
+    return folder
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[chaos_batch.Cluster]:
+    with chaos_batch.cluster(tmp_path) as running:
+        yield running
+
+
+def test_it_survives_a_worker_and_tells_when_the_scheduler_dies(
+    logs: Path, tmp_path: Path, cluster: chaos_batch.Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One test, for a cluster takes long to start: a worker is killed in the middle, then the scheduler."""
+    monkeypatch.setattr(engine_dask, "_GONE_SECONDS", 1.0)
+    out = tmp_path / "out"
+
+    def kill_worker(standing: job.Standing) -> None:
+        if standing.files_done == 3:
+            cluster.workers[0].kill()
+
+    def engine() -> DaskEngine:
+        return DaskEngine(cluster.address, 2)
+
+    standing = job.run([logs], out, Options(), engine, progress=kill_worker)
+    assert (standing.done, standing.failed) == (12, 0)
+    run([logs], tmp_path / "alone")
+    for column in ("path", "content", "w0", "w20", "in_sample_new_log_loss"):
+        assert frame([out])[column].tolist() == frame([tmp_path / "alone"])[column].tolist()
+
+    def kill_scheduler(standing: job.Standing) -> None:
+        if standing.files_done == 3:
+            cluster.scheduler.kill()
+
+    with pytest.raises(FsrsOptError, match=r"scheduler .* is gone"):
+        job.run([logs], out, Options(), engine, redo="all", progress=kill_scheduler)
+    standing, did = run([logs], out)
+    assert len(did) <= 9
+    assert frame([out])["w0"].tolist() == frame([tmp_path / "alone"])["w0"].tolist()
+
+
+def test_a_scheduler_that_is_not_there_is_told(
+    logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine_dask, "_CONNECT_SECONDS", 1)
+    with pytest.raises(UsageError, match=r"no dask scheduler at tcp://127\.0\.0\.1:1"):
+        job.run([logs], tmp_path / "out", Options(), lambda: DaskEngine("tcp://127.0.0.1:1", 2))
