@@ -120,6 +120,36 @@ def test_long_histories(cards, w) -> None:
     check(windowed(cards), w)
 
 
+@st.composite
+def related_cards(draw) -> list[list[tuple[int, int]]]:
+    """Cards that begin alike and part somewhere, some of them the same to the end."""
+    trunk = draw(long_card)
+    branches = draw(st.lists(st.tuples(st.integers(0, 26), st.lists(long_review, max_size=4)), max_size=30))
+    cards = [trunk] + [trunk[: max(1, at)] + tail for at, tail in branches]
+    return cards + draw(st.lists(st.sampled_from(cards), max_size=10))
+
+
+@settings(max_examples=60, deadline=None)
+@given(related_cards(), weights())
+def test_histories_that_share_their_beginnings(cards, w) -> None:
+    batch = windowed(cards)
+    check(batch, w)
+    seen = native.predict(pack(batch), w)
+    for ours, reference in zip(seen, batch.memory_states(torch.tensor(w)), strict=True):
+        np.testing.assert_allclose(ours, reference, rtol=2e-4, atol=1e-6)
+
+
+def test_equal_histories_are_computed_once() -> None:
+    history = [(0, 3), (1, 3), (3, 1), (0, 3), (2, 4), (9, 2)]
+    one, many = (pack(windowed([history] * n)) for n in (1, 1000))
+    assert many.n_slots == one.n_slots
+    # the weights of `windowed` have a period of 7 reviews, so 7 cards of 6 reviews have all that there are
+    loss, gradient = pack(windowed([history] * 7)).loss_gradient(DEFAULTS)
+    loss_of_many, gradient_of_many = pack(windowed([history] * 7000)).loss_gradient(DEFAULTS)
+    assert loss_of_many == pytest.approx(1000 * loss, rel=1e-6)
+    np.testing.assert_allclose(gradient_of_many, 1000 * gradient, rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize("low", [True, False])
 @pytest.mark.parametrize("k", range(21))
 def test_every_face_of_the_box(k: int, low: bool) -> None:
