@@ -1,5 +1,5 @@
 # make demo   set up .venv and optimize the sample collection
-# make test   set up .venv and run every check: lint, types, import rules, tests
+# make test   set up .venv and run every check: lint, types, import rules, kernels under sanitizers, tests
 # make sanitize   run the native kernels under AddressSanitizer and UndefinedBehaviorSanitizer (needs g++ and cmake)
 #
 # PYTHON     the interpreter to build .venv with (3.11 or newer), e.g. make demo PYTHON=python3.12
@@ -15,13 +15,13 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c c
 INPUTS := pyproject.toml constraints.txt CMakeLists.txt $(wildcard native/*)
 BROWSERS := chromium chromium-browser google-chrome-stable google-chrome
 
-.PHONY: demo test sanitize lint browser sample constraints clean
+.PHONY: demo test sanitize sanitize-where-possible lint browser sample constraints clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/installed
 	$(BIN)/fsrs-opt optimize data/sample.colpkg
 
-test: lint browser
+test: lint browser sanitize-where-possible
 	$(BIN)/python -m pytest
 
 # A browser for the tests of the report. Where there is none, and none can be installed, those tests are skipped.
@@ -32,6 +32,10 @@ browser:
 	    apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq -y install chromium >/dev/null; \
 	  else false; fi \
 	  || echo "No Chromium here: the tests that open the report in a browser will be skipped." >&2
+
+sanitize-where-possible:
+	@if command -v cmake >/dev/null && command -v g++ >/dev/null; then $(MAKE) --no-print-directory sanitize; \
+	  else echo "No g++ or cmake here: the kernels are not run under the sanitizers." >&2; fi
 
 sanitize:
 	cmake -S . -B build/sanitize -DFSRS_OPT_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo

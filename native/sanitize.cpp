@@ -1,11 +1,14 @@
 // Runs every kernel over odd and random histories under AddressSanitizer and UndefinedBehaviorSanitizer
 // (make sanitize): exit 0 if nothing was read or written out of bounds and every sum is finite.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <random>
 #include <stdexcept>
 
 #include "passes.hpp"
+#include "pretrain.hpp"
+#include "solver.hpp"
 
 namespace {
 
@@ -63,6 +66,46 @@ void refused(const Input &input, const char *what) {
     }
 }
 
+// A whole fit, some parameters held, and the pretrain stage's own.
+void fit(const Input &input, int relearning_steps, bool frozen, std::mt19937 &random) {
+    const fsrs::Pack pack(input.histories());
+    fsrs::Settings settings{};
+    for (int k = 0; k < fsrs::kParameters; ++k) {
+        settings.centre[k] = kDefaults[k];
+        settings.low[k] = kDefaults[k] * 0.7;
+        settings.high[k] = kDefaults[k] * 1.4;
+        settings.sigma[k] = 0.1 + kDefaults[k] / 5;
+    }
+    settings.ceiling = 2;
+    settings.relearning_steps = relearning_steps;
+    settings.max_passes = 30;
+    settings.fisher_steps = 3;
+    settings.promise = 1e-3;
+    fsrs::TrustRegion state(settings);
+    bool held[fsrs::kParameters] = {frozen, frozen, frozen, frozen};
+    double w[fsrs::kParameters], next[fsrs::kParameters];
+    std::copy(kDefaults, kDefaults + fsrs::kParameters, w);
+    std::vector<double> sums(1 + fsrs::kParameters + fsrs::kFisher);
+    while (!state.done) {
+        const auto wanted = state.wants_fisher ? fsrs::Wanted::fisher : fsrs::Wanted::gradient;
+        fsrs::evaluate(pack, w, wanted, 1, *fsrs::usable_kernels().back(), sums.data());
+        double *gradient = sums.data() + 1, *fisher = gradient + fsrs::kParameters;
+        for (int k = 0; k < fsrs::kParameters; ++k) fisher[k * (fsrs::kParameters + 1)] += 1;  // a prior
+        expect(state.advance(w, sums[0], gradient, state.wants_fisher ? fisher : nullptr, held, next), "no start");
+        std::copy(next, next + fsrs::kParameters, w);
+        for (double value : w) expect(std::isfinite(value), "a parameter is not finite");
+    }
+    std::vector<double> delta_t, recall, count;
+    for (int k = 0; k < relearning_steps * 7; ++k) {
+        delta_t.push_back(1 + k);
+        recall.push_back(1 / (1 + double(random() % 9)) * 0.99);
+        count.push_back(1 + random() % 99);
+    }
+    const double s0 = fsrs::initial_stability({delta_t.data(), recall.data(), count.data(), delta_t.size()}, 2.3, 0.15,
+                                              1e-3, 100);
+    expect(s0 >= 1e-3 && s0 <= 100, "an initial stability is out of range");
+}
+
 }  // namespace
 
 int main() {
@@ -72,6 +115,7 @@ int main() {
         Input input;
         for (int card = 0; card < cards; ++card) input.card(int(random() % 12), random);
         all_passes(input);
+        for (int relearning_steps : {0, 1, 3}) fit(input, relearning_steps, cards % 2 == 0, random);
     }
     Input longest;
     longest.card(5000, random, true);

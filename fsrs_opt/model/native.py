@@ -70,7 +70,8 @@ def _array(name: str, values: ArrayLike, dtype: type[np.generic]) -> NDArray[Any
 
 
 def pack(offsets: ArrayLike, rating: ArrayLike, delta_t: ArrayLike, weight: ArrayLike) -> Pack:
-    """Histories in the form the kernels work on: cards of similar length side by side.
+    """Histories in the form the kernels work on: the trie of distinct ones, so that cards which begin alike
+    share the work up to where they part.
 
     offsets [n_cards + 1]: card c owns reviews offsets[c]:offsets[c + 1]; rating [n_reviews]
     1..4; delta_t [n_reviews] days since the review before, >= 0; weight [n_reviews] >= 0, 0 where a review
