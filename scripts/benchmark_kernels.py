@@ -105,7 +105,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("log", nargs="?")
-    parser.add_argument("--copies", type=int, default=10, help="times the log is replicated (default 10)")
+    parser.add_argument("--copies", type=int, default=1, help="times the log is replicated (default 1)")
     parser.add_argument("--rounds", type=int, default=7)
     options = parser.parse_args()
     small = read(options.log) if options.log else simulate()

@@ -293,4 +293,4 @@ def test_names_from_the_collection_are_text_and_nothing_else(
     assert page.watch.said == []
     assert page.locator("img, script").count() == 0
     assert bad in page.locator("#intervals-1 h3").inner_text()
-    assert page.locator("#know li").all_inner_texts() == [bad]
+    assert page.locator("#know li").all_inner_texts().count(bad) == 1
