@@ -47,6 +47,9 @@ IMPORTS = "import " + ", ".join(
 )
 
 
+IMPORTS_ALONE = "importing what optimize needs"
+
+
 def median_ms(seconds: Sequence[float]) -> str:
     return f"{1e3 * statistics.median(seconds):9.2f} ({1e3 * min(seconds):.2f})"
 
@@ -153,18 +156,6 @@ def measured(command: Sequence[str], wants: str, limit: float, typed: str = "") 
 
 def commands(logs: Sequence[Path], sizes: Sequence[int], rounds: int, python: str, limit: float) -> None:
     print("\nWhole commands: medians of", rounds, "rounds (1 above 5,000,000 rows)")
-    imports = [measured([sys.executable, "-c", IMPORTS], "", limit) for _ in range(max(rounds, 3))]
-    for one in imports:
-        if isinstance(one, str):
-            raise SystemExit(f"importing fsrs_opt {one}")
-    spent = {
-        name: statistics.median(one[name] for one in imports if not isinstance(one, str))
-        for name in ("seconds", "cpu", "peak_mib")
-    }
-    print(
-        f"importing what optimize needs: {spent['seconds']:.2f} s, processor {spent['cpu']:.2f} s,"
-        f" {spent['peak_mib']:.0f} MiB"
-    )
     print(
         f"{'rows':>10s}  {'program':34s}{'seconds':>8s} {'processor':>10s} {'peak MiB':>9s}"
         f" {'beyond imports':>18s} {'processor':>10s} {'time/ours':>10s}"
@@ -175,6 +166,7 @@ def commands(logs: Sequence[Path], sizes: Sequence[int], rounds: int, python: st
             make(path, rows, logs)
             optimize = [sys.executable, "-m", "fsrs_opt", "optimize", str(path), "--quiet"]
             candidates = {
+                IMPORTS_ALONE: ([sys.executable, "-c", IMPORTS], "", ""),
                 "fsrs-opt optimize": (optimize, ", ", ""),
                 "fsrs-opt optimize --no-held-out": ([*optimize, "--no-held-out"], ", ", ""),
                 "Anki's backend": ([python, str(HERE / "peers/anki_command.py"), f"{path}.copy"], ", ", ""),
@@ -202,6 +194,12 @@ def commands(logs: Sequence[Path], sizes: Sequence[int], rounds: int, python: st
                         wrong[name] = result
                     else:
                         runs[name].append(result)
+            if not runs[IMPORTS_ALONE]:
+                raise SystemExit(f"importing fsrs_opt {wrong[IMPORTS_ALONE]}")
+            spent = {
+                name: statistics.median(one[name] for one in runs[IMPORTS_ALONE])
+                for name in ("seconds", "cpu")
+            }
             mine = statistics.median(one["seconds"] for one in runs["fsrs-opt optimize"])
             for name, results in runs.items():
                 if not results:

@@ -192,7 +192,9 @@ def _of_object(one: dict[str, Any], notes: list[str]) -> Iterator[_Entry]:
     if not isinstance(preset, str):
         asked = _dict(_dict(one.get("selection")).get("asked")).get("presets")
         preset = str(asked[0]) if isinstance(asked, list) and len(asked) == 1 else ""
-    verdict, collection = _verdict(one.get("verdict")), str(one.get("path", ""))
+    held_out = one.get("held_out") is not False  # batch without --evaluate: a verdict on what was fitted to
+    verdict = _verdict(one.get("verdict")) if held_out else None
+    collection = str(one.get("path", ""))
     values = one.get("new_parameters", one.get("parameters"))
     if isinstance(values, list):
         yield _Entry(values, preset, verdict, collection)
@@ -205,9 +207,12 @@ def _of_object(one: dict[str, Any], notes: list[str]) -> Iterator[_Entry]:
 
 
 def _verdict(found: Any) -> FileVerdict | None:
+    """A verdict on held-out reviews; one on the reviews that were fitted to is none to act on."""
     if isinstance(found, str):
         return FileVerdict(found, "")
     if not isinstance(found, dict) or not isinstance(found.get("decision"), str):
+        return None
+    if found.get("basis") == "in-sample":
         return None
     gain = _dict(found.get("gain"))
     mean, low, high = (_number(gain.get(name)) for name in ("mean", "low", "high"))

@@ -21,6 +21,9 @@ OVER_CONSTANT_LEVEL = 0.99
 """How sure it must be that memory has a say at all, before anything is changed for its sake."""
 
 
+UNSEEN = "on reviews that they had not seen"
+
+
 @dataclass(frozen=True)
 class Verdict:
     """decision: "change", "keep" or "not enough data"; sentence: the same for a reader.
@@ -63,6 +66,8 @@ def held_out_verdict(
     """
     against = "current" if "current" in series.predictions else "default"
     yours = "your current parameters" if against == "current" else "the defaults"
+    # parameters that were given, not fitted here, may have been fitted to anything
+    where = UNSEEN if series.fits else "on these reviews, which they may have been fitted to"
     gain = over_constant = None
     if series.n_held_out:
         new = series.predictions["new"]
@@ -77,12 +82,12 @@ def held_out_verdict(
     elif gain.low > 0 and over_constant.low > 0 and in_sample_gain is not None and in_sample_gain > 0:
         decision = "change"
         sentence = (
-            f"Change: on reviews that they had not seen, the new parameters predict better than {yours}:"
+            f"Change: {where}, the new parameters predict better than {yours}:"
             f" of 1,000 reviews, expect about {fewer(gain)}."
         )
     else:
         decision = "keep"
-        sentence = f"Keep {yours}: {_why_keep(gain, over_constant)}."
+        sentence = f"Keep {yours}: {_why_keep(gain, over_constant, where)}."
     if decision == "change" and workload is not None:
         sentence += " " + workload.sentence()
     bits = SURPRISES_PER_NAT
@@ -146,23 +151,17 @@ def _how_little(series: TimeSeries, n_items: int) -> str:
     )
 
 
-def _why_keep(gain: PairedDifference, over_constant: PairedDifference) -> str:
+def _why_keep(gain: PairedDifference, over_constant: PairedDifference, where: str) -> str:
     if gain.low > 0 and over_constant.low <= 0:
         return (
-            "on reviews that they had not seen, the new ones predict no better than your average recall does,"
+            f"{where}, the new ones predict no better than your average recall does,"
             " so that nothing in your reviews speaks for them"
         )
     if gain.low > 0:
         return "the new ones do not predict the reviews better that they were fitted to"
     if gain.high < 0:
-        return (
-            "on reviews that they had not seen, the new ones predict worse"
-            f" ({between(gain)} in 1,000 reviews)"
-        )
-    return (
-        "on reviews that they had not seen, the new ones are not clearly better"
-        f" ({between(gain)} in 1,000 reviews)"
-    )
+        return f"{where}, the new ones predict worse ({between(gain)} in 1,000 reviews)"
+    return f"{where}, the new ones are not clearly better ({between(gain)} in 1,000 reviews)"
 
 
 def fewer(gain: PairedDifference) -> str:

@@ -216,3 +216,14 @@ def test_never_anything_but_parameters_or_a_sentence(
     for w in (*found.by_preset.values(), *([] if found.single is None else [found.single])):
         assert w.shape == (21,)
         assert np.isfinite(w).all()
+
+
+def test_a_verdict_on_what_was_fitted_to_is_none(tmp_path: Path) -> None:
+    verdict = {"decision": "change", "sentence": "", "basis": "in-sample"}
+    (tmp_path / "a.json").write_text(json.dumps({"new_parameters": W, "verdict": verdict}))
+    of_batch = {"parameters": {"0": OTHER}, "verdict": "change", "held_out": False}
+    (tmp_path / "b.jsonl").write_text(json.dumps(of_batch) + "\n")
+    assert read_parameters(tmp_path / "a.json").verdict is None
+    assert read_parameters(tmp_path / "b.jsonl").verdict is None
+    (tmp_path / "b.jsonl").write_text(json.dumps({**of_batch, "held_out": True}) + "\n")
+    assert read_parameters(tmp_path / "b.jsonl").verdict.decision == "change"
