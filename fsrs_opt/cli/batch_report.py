@@ -89,7 +89,8 @@ def found_notes(standing: Standing) -> list[str]:
         said.append(f"{found.backups:,} of Anki's own backups were passed over; name them to have them done.")
     if standing.to_do:
         said.append(
-            f"{standing.files_done:,} files took {duration(standing.seconds)}"
+            f"{standing.files_done:,} {'file' if standing.files_done == 1 else 'files'} took"
+            f" {duration(standing.seconds)}"
             + (f", {standing.reviews / standing.seconds:,.0f} reviews a second." if standing.reviews else ".")
         )
     return said
