@@ -34,8 +34,10 @@ browser:
 	  || echo "No Chromium here: the tests that open the report in a browser will be skipped." >&2
 
 sanitize-where-possible:
-	@if command -v cmake >/dev/null && command -v g++ >/dev/null; then $(MAKE) --no-print-directory sanitize; \
-	  else echo "No g++ or cmake here: the kernels are not run under the sanitizers." >&2; fi
+	@if command -v cmake >/dev/null \
+	    && echo 'int main() {}' | g++ -fsanitize=address,undefined -x c++ - -o /dev/null 2>/dev/null; \
+	  then $(MAKE) --no-print-directory sanitize; \
+	  else echo "No cmake, or no g++ with sanitizers: the kernels are not run under them." >&2; fi
 
 sanitize:
 	cmake -S . -B build/sanitize -DFSRS_OPT_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo
