@@ -96,7 +96,7 @@ def plan_apply(
     if presets and all_presets:
         raise UsageError("give either --preset or --all-presets")
     anki = preflight.check_collection(path)
-    found = None if from_file is None else read_parameters(from_file)
+    found = None if from_file is None else read_parameters(from_file, of=path)
     seen = live.snapshot(path)
     collection = read(path)
     fsrs_on = preflight.check_layout(path, collection, anki)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -77,7 +77,8 @@ def given(
         )
     except NothingToTrainError as error:
         return Proposal(w, FileVerdict(NOT_ENOUGH, _whole(str(error))))
-    return Proposal(w, _verdict(result.evaluation.verdict), result.messages)
+    verdict = replace(_verdict(result.evaluation.verdict), held_out=False)  # it may have been fitted to them
+    return Proposal(w, verdict, result.messages)
 
 
 def of_file(found: ParametersFile, preset: Preset) -> Proposal | None:

@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -200,6 +201,7 @@ def _context() -> Any:
     if "forkserver" in multiprocessing.get_all_start_methods() and os.name == "posix":
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(["fsrs_opt.batch.preload"])
+        resource_tracker.ensure_running()  # later it would unblock SIGINT just before the fork server starts
         return context
     return multiprocessing.get_context("spawn")
 

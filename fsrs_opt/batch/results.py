@@ -113,6 +113,7 @@ def benchmark(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
             "verdict": row["decision"],
             "path": row["path"],
             **({row["split"]: row["part"]} if row["selection"] else {}),
+            **({"options": options} if (options := json.loads(row["options"] or "{}")) else {}),
         }
 
 

@@ -128,6 +128,8 @@ def _parts(collection: Collection, order: Order) -> Iterator[tuple[str, str, Col
     reviewed = np.isin(cards["card_id"].to_numpy(), collection.log["card_id"].to_numpy())
     decks = np.intersect1d(cards["deck_id"].to_numpy()[reviewed], list(collection.decks)).tolist()
     if order.split == "preset" or not decks:
+        if collection.selection is not None:
+            raise SourceError(f"{where} has no {order.split} with reviewed cards among those selected.")
         raise SourceError(f"{where} has no {order.split} with reviewed cards: study some cards first.")
     return ((str(each), collection.decks[each].name, select(collection, deck=each)) for each in decks)
 

@@ -68,7 +68,7 @@ def _change(console: Console, change: Change) -> None:
         [
             ("decks", f"{len(change.decks):,}: {decks}" if decks else "none"),
             ("cards", f"{change.cards:,}"),
-            ("held-out gain", gain(change.verdict)),
+            ("held-out gain" if change.verdict.held_out else "gain", gain(change.verdict)),
             ("verdict", change.verdict.sentence or change.verdict.decision),
         ],
     )
@@ -87,7 +87,7 @@ def _change(console: Console, change: Change) -> None:
 
 
 def gain(verdict: FileVerdict) -> str:
-    """How much lower the log loss is on reviews that the parameters had not seen."""
+    """How much lower the log loss is on the reviews that the verdict rests on."""
     if verdict.gain is None:
         return "not known"
     text = f"log loss lower by {verdict.gain:.4f} per review"

@@ -82,7 +82,8 @@ def found_notes(standing: Standing) -> list[str]:
     if standing.unchanged:
         said.append(f"{standing.unchanged:,} files had been touched but hold the same as before.")
     if found.twice:
-        said.append(f"{found.twice:,} files were named more than once and are done once.")
+        were = "file was" if found.twice == 1 else "files were"
+        said.append(f"{found.twice:,} {were} named more than once and done once.")
     if found.others:
         said.append(f"{found.others:,} other files in the folders are no review logs and were passed over.")
     if found.backups:

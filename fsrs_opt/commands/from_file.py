@@ -28,13 +28,15 @@ _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:nan|inf
 @dataclass(frozen=True)
 class FileVerdict:
     """What a file says of its parameters: decision ("change", "keep" or "not enough data"), its sentence, and
-    the held-out gain in log loss, nats per review, with its 95 % interval; None where that is not told."""
+    the gain in log loss, nats per review, with its 95 % interval; None where that is not told. held_out:
+    whether the parameters had surely not seen the reviews that the gain is of."""
 
     decision: str
     sentence: str
     gain: float | None = None
     low: float | None = None
     high: float | None = None
+    held_out: bool = True
 
 
 @dataclass(frozen=True)
@@ -179,7 +181,8 @@ def _objects(path: Path, text: str) -> Iterator[dict[str, Any]]:
 
 
 def _of_object(one: dict[str, Any], notes: list[str]) -> Iterator[_Entry]:
-    """The sets of parameters in an object of `optimize`, `optimize --all-presets`, `evaluate` or `batch`."""
+    """The sets of parameters in an object of `optimize`, `optimize --all-presets`, `evaluate` or `batch`.
+    A verdict on some decks or tags, or on several presets together, is none on a preset."""
     presets = one.get("presets")
     if str(one.get("format", "")).startswith("fsrs-opt.optimize-presets/") and isinstance(presets, list):
         for each in presets:
@@ -188,12 +191,16 @@ def _of_object(one: dict[str, Any], notes: list[str]) -> Iterator[_Entry]:
             elif isinstance(each, dict):
                 notes.append(f"The preset “{each.get('preset')}” has no parameters: {each.get('error')}")
         return
+    asked = _dict(_dict(one.get("selection")).get("asked"))
+    options = _dict(one.get("options"))  # of batch
+    presets = asked.get("presets") or options.get("preset")
     preset = one.get("preset")
     if not isinstance(preset, str):
-        asked = _dict(_dict(one.get("selection")).get("asked")).get("presets")
-        preset = str(asked[0]) if isinstance(asked, list) and len(asked) == 1 else ""
+        preset = str(presets[0]) if isinstance(presets, list) and len(presets) == 1 else ""
     held_out = one.get("held_out") is not False  # batch without --evaluate: a verdict on what was fitted to
-    verdict = _verdict(one.get("verdict")) if held_out else None
+    parts = (one.get("deck"), *map(asked.get, ("decks", "tags")), *map(options.get, ("deck", "tag")))
+    elsewhere = any(parts) or (isinstance(presets, list) and len(presets) > 1)  # no verdict on a preset
+    verdict = _verdict(one.get("verdict")) if held_out and not elsewhere else None
     collection = str(one.get("path", ""))
     values = one.get("new_parameters", one.get("parameters"))
     if isinstance(values, list):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import signal
@@ -80,6 +81,7 @@ def test_json(fsrs_opt: Here, collection: Path, result: Path) -> None:
         "gain": 0.01,
         "low": 0.004,
         "high": 0.016,
+        "held_out": True,
     }
     assert Path(written["backup"]).is_file()
 
@@ -89,6 +91,20 @@ def test_json(fsrs_opt: Here, collection: Path, result: Path) -> None:
     undone = strict(fsrs_opt("undo", collection, "--json").out)
     assert undone["changed"]
     assert undone["restored"]["undone"]
+
+
+def test_takes_its_own_line_of_a_batch(fsrs_opt: Here, collection: Path, tmp_path: Path) -> None:
+    lines = [
+        {"parameters": {"0": w}, "verdict": "change", "path": str(path), "options": {"preset": ["Languages"]}}
+        for path, w in ((tmp_path / "other", [0.5, *NEW[1:]]), (collection, list(NEW)))
+    ]
+    file = tmp_path / "results.jsonl"
+    file.write_text("\n".join(json.dumps(line) for line in lines))
+    done = fsrs_opt("apply", collection, "--all-presets", "--from", file, "--yes", "--json")
+    assert done.code == 0
+    written = [each["preset"] for each in strict(done.out)["presets"] if each["written"]]
+    assert written == ["Languages"]
+    assert stored(collection, "Languages") == NEW
 
 
 def test_dry_run_writes_nothing(fsrs_opt: Here, collection: Path, result: Path) -> None:
@@ -167,6 +183,8 @@ def test_parameters_from_the_command_line_are_judged_on_the_reviews(fsrs_opt: He
         "apply", collection, "--preset", "Languages", "--parameters", nonsense, "--yes", "--force"
     )
     assert forced.code == 0
+    assert "  gain " in forced.out
+    assert "held-out gain" not in forced.out  # they may have been fitted to these reviews
     assert stored(collection, "Languages")[:4] == (90.0, 90.0, 90.0, 90.0)
 
 

@@ -1,16 +1,18 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import sqlite3
 import subprocess
 import time
 import zipfile
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pandas as pd
+import psutil
 import pytest
 
 import fsrs_opt as library
@@ -228,6 +230,41 @@ def test_stops_within_a_second_and_goes_on(
     job = json.loads(again.out)["job"]
     assert job["files"] == 30
     assert job["done"] < 30
+
+
+def test_ctrl_c_while_the_workers_load(logs: Path, out: Path) -> None:
+    program = subprocess.Popen(
+        command("batch", logs, "--out", out),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+        start_new_session=True,
+    )
+    end = time.monotonic() + 60
+    while time.monotonic() < end and not loading(program.pid):
+        time.sleep(0.01)
+    time.sleep(0.3)
+    os.killpg(program.pid, signal.SIGINT)  # as a terminal does
+    _, err = program.communicate(timeout=30)
+    assert program.returncode == 130
+    assert "Traceback" not in err
+    assert err.splitlines()[-1] == "Interrupted."
+
+
+def loading(program: int) -> bool:
+    """Whether the process that loads everything for the workers has started."""
+    with suppress(psutil.Error):
+        return any("forkserver" in " ".join(each.cmdline()) for each in psutil.Process(program).children())
+    return False
+
+
+def test_nothing_selected_is_not_taken_for_nothing_studied(fsrs_opt: Here, data: Path, out: Path) -> None:
+    sample = data / "sample.colpkg"
+    selection = ("--preset", "Languages", "--deck", "Geography")
+    ended = fsrs_opt("batch", sample, "--out", out, "--split", "preset", *selection)
+    assert ended.code == 1
+    assert "has no preset with reviewed cards among those selected." in ended.out
 
 
 def has_results(out: Path) -> bool:

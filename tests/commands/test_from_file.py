@@ -137,6 +137,32 @@ def test_lines_of_several_collections(tmp_path: Path) -> None:
     assert read_parameters(written(tmp_path, lines[0]), of="moved").single.tolist() == W
 
 
+@pytest.mark.parametrize(
+    ("what", "preset"),
+    [
+        ({"selection": {"asked": {"decks": ["D"], "presets": []}}}, ""),
+        ({"selection": {"asked": {"tags": ["t"], "presets": ["A"]}}}, "A"),
+        ({"selection": {"asked": {"presets": ["A", "B"]}}}, ""),
+        ({"options": {"deck": ["D"]}}, ""),
+        ({"options": {"preset": ["A", "B"]}}, ""),
+        ({"deck": "D"}, ""),
+    ],
+)
+def test_a_verdict_on_other_reviews_than_a_presets_is_left_out(
+    tmp_path: Path, what: dict[str, object], preset: str
+) -> None:
+    text = json.dumps({"parameters": {"0": W}, "verdict": "change", **what})
+    found = read_parameters(written(tmp_path, text))
+    assert (list(found.by_preset), found.verdict) == ([preset] if preset else [], None)
+    assert found.single.tolist() == W
+
+
+def test_batch_of_one_preset_names_it(tmp_path: Path) -> None:
+    line = {"parameters": {"0": W}, "verdict": "change", "options": {"evaluate": True, "preset": ["A"]}}
+    found = read_parameters(written(tmp_path, json.dumps(line)))
+    assert found.verdicts["A"].decision == "change"
+
+
 def test_presets_by_name(tmp_path: Path) -> None:
     found = read_parameters(written(tmp_path, json.dumps({"A": W, "B": OTHER})))
     assert {name: w.tolist() for name, w in found.by_preset.items()} == {"A": W, "B": OTHER}
