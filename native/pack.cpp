@@ -17,7 +17,7 @@ namespace fsrs {
 namespace {
 
 constexpr size_t kAlignment = 64;
-// A block's traces fit into the second cache; there are enough blocks to share out a small log.
+// Larger blocks share more beginnings, smaller ones fit into nearer caches and share out better among threads.
 constexpr size_t kBlockNodes = 8192;
 constexpr size_t kAhead = 6;  // cards
 constexpr size_t kMeanWidth = 32;  // more nodes where that leaves too few a level to fill registers

@@ -32,7 +32,9 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from benchmark_kernels import replicate
 from large_collection import make
+from peers.fsrs_rs_items import fsrs_rs_items
 from peers.log_files import LogFile, load
 
 from fsrs_opt.model import native
@@ -47,6 +49,7 @@ IMPORTS = "import " + ", ".join(
 )
 
 
+COLUMNS = ("rating", "delta_t", "weight")
 IMPORTS_ALONE = "importing what optimize needs"
 
 
@@ -61,17 +64,6 @@ def clocks(call: Callable[[], object]) -> tuple[float, float]:
     return time.perf_counter() - wall, time.process_time() - cpu
 
 
-def fsrs_rs_items(log: LogFile) -> tuple[list[object], list[int]]:
-    """The log's items as fsrs-rs takes them, and their cards."""
-    from fsrs_rs_python import FSRSItem, FSRSReview
-
-    h, chosen = log.data.histories, log.data.items
-    reviews = [FSRSReview(*one) for one in zip(h.rating.tolist(), h.delta_t.tolist(), strict=True)]
-    first = h.offsets[chosen.card].tolist()
-    items = [FSRSItem(reviews[a : b + 1]) for a, b in zip(first, chosen.review.tolist(), strict=True)]
-    return items, chosen.card.tolist()
-
-
 def fits(logs: Sequence[LogFile], rounds: int) -> None:
     import fsrs_rs_python
 
@@ -79,7 +71,9 @@ def fits(logs: Sequence[LogFile], rounds: int) -> None:
     columns = ("ours wall", "ours cpu", "fsrs-rs wall", "fsrs-rs cpu")
     print(f"{'log':8s}{'items':>9s}", *(f"{name:>17s}" for name in columns), " wall   cpu  J lower by")
     for log in logs:
-        items, card_ids = fsrs_rs_items(log)
+        h, chosen = log.data.histories, log.data.items
+        items = fsrs_rs_items(h.offsets, h.rating, h.delta_t, chosen.review, chosen.card)
+        card_ids = chosen.card.tolist()
         model = fsrs_rs_python.FSRS(list(fsrs_rs_python.DEFAULT_PARAMETERS))
         ours: list[tuple[float, float]] = []
         theirs: list[tuple[float, float]] = []
@@ -107,15 +101,10 @@ def threads(logs: Sequence[LogFile], rounds: int, rows: int = 1_000_000) -> None
     )
     parts = [windowed_batch(log.data) for log in logs]
     times = -(-rows // sum(part.n_reviews for part in parts))
-    sizes = np.tile(np.concatenate([np.diff(part.offsets) for part in parts]), times)
-    rng = np.random.default_rng(0)
-    rating, delta_t, weight = (
-        np.tile(np.concatenate([getattr(part, name) for part in parts]), times)
-        for name in ("rating", "delta_t", "weight")
-    )
+    sizes = np.concatenate([np.diff(part.offsets) for part in parts])
     offsets = np.concatenate([[0], np.cumsum(sizes)])
-    redraw = (rng.random(len(rating)) < 0.1) & (weight > 0)
-    rating[redraw] = rng.choice(rating[weight > 0], redraw.sum())
+    together = (np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS)
+    offsets, rating, delta_t, weight = replicate((offsets, *together), times)
     pack = native.pack(offsets, rating, delta_t, weight)
     for name in ("loss_gradient", "loss_gradient_fisher", "forward"):
         seconds: dict[int, list[float]] = {1: [], 2: []}

@@ -19,6 +19,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
+from peers.fsrs_rs_items import fsrs_rs_items
 
 from fsrs_opt import _native
 from fsrs_opt.reviews.history import histories
@@ -80,14 +81,9 @@ def fsrs_rs_epochs(arrays: Arrays) -> Callable[[int], object] | None:
     except ImportError:
         return None
     offsets, rating, delta_t, weight = arrays
-    items, card_ids = [], []
-    for card in range(len(offsets) - 1):
-        reviews = []
-        for i in range(offsets[card], offsets[card + 1]):
-            reviews.append(rs.FSRSReview(int(rating[i]), int(delta_t[i])))
-            if weight[i] > 0:
-                items.append(rs.FSRSItem(reviews))
-                card_ids.append(card)
+    review = np.flatnonzero(weight > 0)
+    card = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))[review]
+    items, card_ids = fsrs_rs_items(offsets, rating, delta_t, review, card), card.tolist()
     model = rs.FSRS(list(W))
     return lambda epochs: model.compute_parameters(
         items, card_ids, training_config=rs.TrainingConfig(num_epochs=epochs)

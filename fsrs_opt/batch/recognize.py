@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import re
 import sqlite3
-import zipfile
 from contextlib import closing
 from pathlib import Path
 from typing import Final
 
 from fsrs_opt.errors import SourceError
 from fsrs_opt.sources.database import uri
-from fsrs_opt.sources.detect import SQLITE_MAGIC, UTF16_MARKS, detect, read_head
-from fsrs_opt.sources.package import MEMBERS
+from fsrs_opt.sources.detect import DATABASE_SUFFIXES, SQLITE_MAGIC, UTF16_MARKS, detect, read_head
+from fsrs_opt.sources.package import is_package
 
 PACKAGES: Final = (".colpkg", ".apkg")
-_DATABASES: Final = (".anki2", ".anki21", ".anki21b")
 _TABLES: Final = (".csv", ".parquet")
-SUFFIXES: Final = (*PACKAGES, *_DATABASES, *_TABLES)
+SUFFIXES: Final = (*PACKAGES, *DATABASE_SUFFIXES, *_TABLES)
 _TEXT: Final = (".csv", ".tsv", ".txt", "")
 _TABLE_NAMES: Final = {"col", "cards", "revlog"}
 
@@ -29,7 +27,7 @@ def is_review_log(path: Path) -> bool:
     not passed over. Any other by content alone; a table has to have the columns of a review log, or nearly.
     """
     suffix = path.suffix.lower()
-    if suffix in PACKAGES or suffix in _DATABASES:
+    if suffix in PACKAGES or suffix in DATABASE_SUFFIXES:
         return True
     try:
         if not path.stat().st_size:
@@ -46,7 +44,7 @@ def is_review_log(path: Path) -> bool:
         return _is_collection(path)
     if form == "zstd":
         return _starts_as_database(path)
-    return _is_package(path)
+    return is_package(path)
 
 
 def _nearly(columns: set[str]) -> bool:
@@ -92,12 +90,3 @@ def _starts_as_database(path: Path) -> bool:
     except (zstandard.ZstdError, OSError):
         return False
     return bool(start == SQLITE_MAGIC)
-
-
-def _is_package(path: Path) -> bool:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            names = archive.namelist()
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
-        return False
-    return any(member in names for member in MEMBERS)

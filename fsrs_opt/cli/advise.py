@@ -110,9 +110,6 @@ def advise(
         return
     from fsrs_opt.cli import advise_report
 
-    if quiet:
-        advise_report.short(found)
-    else:
-        advise_report.full(found)
-        if output is not None:
-            click.echo(f"\nPicture written to {output}.")
+    (advise_report.short if quiet else advise_report.full)(found)
+    if output is not None and not quiet:
+        click.echo(f"\nPicture written to {output}.")

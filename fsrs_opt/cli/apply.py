@@ -21,13 +21,7 @@ from fsrs_opt.cli.json_output import print_json
 )
 @click.option("--all-presets", is_flag=True, help="Change every preset that has cards.")
 @click.option("--optimize", is_flag=True, help="Fit each preset to its own reviews.")
-@click.option(
-    "--from",
-    "from_file",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Take the parameters from FILE: what optimize --json wrote, or 21 (19, 17) numbers.",
-)
+@options.from_option
 @click.option(
     "--parameters",
     metavar='"w0,w1,…"',

@@ -61,35 +61,12 @@ from fsrs_opt.cli.errors import FAILED
 @click.option("--retry-failed", is_flag=True, help="Do only what failed before.")
 @click.option("--force", is_flag=True, help="Do all again, also what is done.")
 @options.selection_options
-@click.option(
-    "--recipe",
-    type=click.Choice(options.RECIPES),
-    default=options.RECIPES[0],
-    show_default=True,
-    help="How parameters are fitted; see optimize.",
-)
-@click.option(
-    "--stages",
-    metavar="LIST",
-    default="all",
-    show_default=True,
-    callback=options.stages,
-    help=f"Which of {', '.join(options.STAGES)} to run.",
-)
-@click.option(
-    "--current",
-    metavar='"w0,w1,…"',
-    callback=options.parameters,
-    help="Parameters in use, to compare with. [default: what each collection holds]",
-)
+@options.recipe_option
+@options.stages_option
+@options.current_option
 @options.fit_options
 @options.day_options
-@click.option("--device", default="cpu", show_default=True, help="Where torch computes: cpu, cuda, …")
-@click.option(
-    "--kernel",
-    type=click.Choice(options.KERNELS),
-    help="What runs the passes: compiled code or torch. [default: auto, or FSRS_OPT_KERNEL]",
-)
+@options.device_options
 @options.json_option
 @click.option("--quiet", is_flag=True, help="Print only what failed; no progress.")
 def batch(

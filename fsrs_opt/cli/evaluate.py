@@ -21,13 +21,7 @@ from fsrs_opt.cli.reading import reading
     callback=options.parameters,
     help="Parameters in use, to judge. [default: what the collection holds]",
 )
-@click.option(
-    "--from",
-    "from_file",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Parameters to judge, from what optimize --json or batch wrote, or from a line of numbers.",
-)
+@options.from_option
 @click.option(
     "--against",
     metavar='"w0,w1,…"',
@@ -44,13 +38,7 @@ from fsrs_opt.cli.reading import reading
 )
 @click.option("--no-splits", is_flag=True, help="Do not fit again: nothing is held out.")
 @options.workers_option
-@click.option(
-    "--recipe",
-    type=click.Choice(options.RECIPES),
-    default=options.RECIPES[0],
-    show_default=True,
-    help="How new parameters are fitted; see optimize.",
-)
+@options.recipe_option
 @options.fit_options
 @options.day_options
 @options.json_option
@@ -123,7 +111,4 @@ def evaluate(
         return
     from fsrs_opt.cli import evaluate_report
 
-    if quiet:
-        evaluate_report.short(result)
-    else:
-        evaluate_report.full(result)
+    (evaluate_report.short if quiet else evaluate_report.full)(result)

@@ -23,27 +23,9 @@ from fsrs_opt.cli.reading import reading
     is_flag=True,
     help="Fit each preset to its own reviews, as Anki does, and print one table.",
 )
-@click.option(
-    "--recipe",
-    type=click.Choice(options.RECIPES),
-    default=options.RECIPES[0],
-    show_default=True,
-    help="map: to the definite best fit. classic: the field's usual mini-batches, for comparison.",
-)
-@click.option(
-    "--stages",
-    metavar="LIST",
-    default="all",
-    show_default=True,
-    callback=options.stages,
-    help=f"Which of {', '.join(options.STAGES)} to run.",
-)
-@click.option(
-    "--current",
-    metavar='"w0,w1,…"',
-    callback=options.parameters,
-    help="Parameters in use, to compare with. [default: what the collection holds]",
-)
+@options.recipe_option
+@options.stages_option
+@options.current_option
 @options.fit_options
 @options.day_options
 @options.workers_option
@@ -52,12 +34,7 @@ from fsrs_opt.cli.reading import reading
     is_flag=True,
     help="Decide on the reviews that were fitted to: saves five fits, and is a weaker test.",
 )
-@click.option("--device", default="cpu", show_default=True, help="Where torch computes: cpu, cuda, …")
-@click.option(
-    "--kernel",
-    type=click.Choice(options.KERNELS),
-    help="What runs the passes: compiled code or torch. [default: auto, or FSRS_OPT_KERNEL]",
-)
+@options.device_options
 @click.option(
     "--output",
     metavar="FILE",

@@ -125,6 +125,62 @@ def selection_options(command: Command) -> Command:
     return cast(Command, selecting)
 
 
+def recipe_option(command: Command) -> Command:
+    """--recipe."""
+    return click.option(
+        "--recipe",
+        type=click.Choice(RECIPES),
+        default=RECIPES[0],
+        show_default=True,
+        help="map: to the definite best fit. classic: the field's usual mini-batches, for comparison.",
+    )(command)
+
+
+def stages_option(command: Command) -> Command:
+    """--stages."""
+    return click.option(
+        "--stages",
+        metavar="LIST",
+        default="all",
+        show_default=True,
+        callback=stages,
+        help=f"Which of {', '.join(STAGES)} to run.",
+    )(command)
+
+
+def current_option(command: Command) -> Command:
+    """--current."""
+    return click.option(
+        "--current",
+        metavar='"w0,w1,…"',
+        callback=parameters,
+        help="Parameters in use, to compare with. [default: what the collection holds]",
+    )(command)
+
+
+def device_options(command: Command) -> Command:
+    """--device and --kernel."""
+    command = click.option(
+        "--kernel",
+        type=click.Choice(KERNELS),
+        help="What runs the passes: compiled code or torch. [default: auto, or FSRS_OPT_KERNEL]",
+    )(command)
+    return click.option(
+        "--device", default="cpu", show_default=True, help="Where torch computes: cpu, cuda, …"
+    )(command)
+
+
+def from_option(command: Command) -> Command:
+    """--from, as `from_file`."""
+    return click.option(
+        "--from",
+        "from_file",
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        help="Parameters from what optimize --json or batch wrote, or from a line of 21 (19, 17) numbers.",
+    )(command)
+
+
 def workers_option(command: Command) -> Command:
     """--workers."""
     return click.option(

@@ -36,12 +36,7 @@ from fsrs_opt.cli.reading import reading
     help="How the files of --plots are written.",
 )
 @click.option("--force", is_flag=True, help="Replace files that exist.")
-@click.option(
-    "--current",
-    metavar='"w0,w1,…"',
-    callback=options.parameters,
-    help="Parameters in use, to compare with. [default: what the collection holds]",
-)
+@options.current_option
 @options.workers_option
 @options.fit_options
 @options.day_options

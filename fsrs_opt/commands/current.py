@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     from fsrs_opt.sources.collection import Collection
 
 
+FLATTERED = (
+    "The parameters to judge were given: if they were fitted to these reviews, the held-out comparison"
+    " flatters them, since the new ones had not seen those."
+)
+
+
 @dataclass(frozen=True)
 class CurrentSet:
     """One set of parameters in use: where it comes from, the 21 numbers, and which cards it is for.
@@ -44,7 +50,7 @@ def parse(values: Sequence[float], relearning_steps: int = 1) -> FloatArray:
     try:
         return parameters.clip(parameters.convert(values), relearning_steps=relearning_steps, given=True)
     except ValueError as error:
-        raise UsageError(f"the current parameters cannot be used: {error}") from None
+        raise UsageError(f"these parameters cannot be used: {error}") from None
 
 
 def of_presets(
@@ -127,6 +133,7 @@ def put_in_use(collection: Collection, file: ParametersFile) -> tuple[Collection
             f"{file.path} holds parameters of the preset “{unknown[0]}”, which {collection.source.path} does"
             f" not have{near}"
         )
+    collection = replace(collection, source=replace(collection.source, notes=(*notes, FLATTERED)))
     presets = dict(collection.presets)
     for name, w in file.by_preset.items():
         one = by_name[key(name)]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fsrs_opt.commands import current as current_parameters
-from fsrs_opt.commands.current import CurrentSet
+from fsrs_opt.commands.current import FLATTERED, CurrentSet
 from fsrs_opt.commands.judgement import Judgement, judge, worse_for
 from fsrs_opt.commands.optimize import Optimized, check_device
 from fsrs_opt.commands.prepare import prepare
@@ -104,6 +104,8 @@ def evaluate(
         messages += (
             "Both sets of parameters were given: if one was fitted to these reviews, they flatter it.",
         )
+    elif parameters is not None:
+        messages += (FLATTERED,)
     seconds = {
         **prepared.seconds,
         "train": trained,

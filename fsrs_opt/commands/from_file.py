@@ -57,13 +57,14 @@ class ParametersFile:
 
 @dataclass(frozen=True)
 class _Entry:
-    """Numbers as they stand in the file, and what it says of them. preset, collection: "" where it names
-    none."""
+    """Numbers as they stand in the file, and what it says of them. preset, collection, deck: "" where it
+    names none."""
 
     values: Sequence[Any]
     preset: str = ""
     verdict: FileVerdict | None = None
     collection: str = ""
+    deck: str = ""
 
 
 def read_parameters(path: str | Path, *, of: str | Path | None = None) -> ParametersFile:
@@ -84,6 +85,11 @@ def read_parameters(path: str | Path, *, of: str | Path | None = None) -> Parame
         raise SourceError(f"{path} holds no parameters{_because(notes)}; {_FORMS}.")
     entries = _of_collection(path, entries, of)
     named = [entry.preset for entry in entries]
+    if len(entries) > 1 and all(entry.deck for entry in entries):
+        raise SourceError(
+            f"{path} holds the parameters of {len(entries)} decks, and Anki keeps them by preset: fit with"
+            " --split preset, or put the line to use into a file of its own."
+        )
     if len(entries) > 1 and "" in named:
         raise SourceError(
             f"{path} holds {len(entries)} sets of parameters and does not say which preset each is for:"
@@ -206,9 +212,10 @@ def _of_object(one: dict[str, Any], notes: list[str]) -> Iterator[_Entry]:
     if isinstance(values, list):
         yield _Entry(values, preset, verdict, collection)
     elif isinstance(values, dict):  # the field's benchmark: by part of the collection, "0" for all of it
+        deck = str(one.get("deck") or "")
         for name, part in values.items():
             if isinstance(part, list):
-                yield _Entry(part, preset if len(values) == 1 else str(name), verdict, collection)
+                yield _Entry(part, preset if len(values) == 1 else str(name), verdict, collection, deck)
     elif "format" not in one and one and all(isinstance(each, list) for each in one.values()):
         yield from (_Entry(part, str(name)) for name, part in one.items())
 

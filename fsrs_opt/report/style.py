@@ -142,9 +142,3 @@ def other_handle(text: str, *, mark: bool = True) -> Any:
     from matplotlib.lines import Line2D
 
     return Line2D([], [], label=text, **OTHER_LINE, **(OTHER_MARK if mark else {}))
-
-
-def band_handle(text: str) -> Any:
-    from matplotlib.patches import Patch
-
-    return Patch(facecolor=NEW, alpha=0.18, linewidth=0, label=text)

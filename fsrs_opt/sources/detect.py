@@ -19,7 +19,7 @@ _SUPPORTED: Final = (
     "an Anki collection (.anki2), an Anki export (.colpkg, .apkg), or a CSV or Parquet file of reviews"
 )
 _PACKAGE_SUFFIXES: Final = (".colpkg", ".apkg", ".zip")
-_DATABASE_SUFFIXES: Final = (".anki2", ".anki21", ".anki21b")
+DATABASE_SUFFIXES: Final = (".anki2", ".anki21", ".anki21b")
 
 
 def detect(path: Path) -> str:
@@ -40,13 +40,13 @@ def detect(path: Path) -> str:
         return "parquet"
     text = head.startswith(UTF16_MARKS) or b"\0" not in head or _starts_with_a_header(head)
     suffix = path.suffix.lower()
-    if text and suffix not in _PACKAGE_SUFFIXES and suffix not in _DATABASE_SUFFIXES:
+    if text and suffix not in _PACKAGE_SUFFIXES and suffix not in DATABASE_SUFFIXES:
         return "text"
     if text and _looks_like_a_table(head):
         return "text"
     if suffix in _PACKAGE_SUFFIXES:
         raise SourceError(f"{path} is no Anki package, whatever its name says; export it again from Anki.")
-    if suffix in _DATABASE_SUFFIXES:
+    if suffix in DATABASE_SUFFIXES:
         raise SourceError(f"{path} is no Anki collection, whatever its name says; copy or export it again.")
     raise SourceError(f"{path} is not a file that can be read here; give {_SUPPORTED}.")
 

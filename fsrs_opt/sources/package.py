@@ -86,6 +86,15 @@ def unpack(path: Path, folder: Path) -> tuple[Path, str, bool]:
     return database, member, placeholder
 
 
+def is_package(path: Path) -> bool:
+    """Whether this is a zip file with one of Anki's databases in it; a damaged one is none."""
+    try:
+        with _damage(path), zipfile.ZipFile(path) as archive:
+            return not set(MEMBERS).isdisjoint(archive.namelist())
+    except SourceError:
+        return False
+
+
 def unpack_zstd(path: Path, folder: Path) -> Path:
     """Unpack a bare `collection.anki21b` into `folder`; SourceError if it is damaged or no database."""
     database = folder / "collection.anki2"

@@ -48,9 +48,10 @@ def select(
     applied. For searches and tags the file is opened again: SourceError where that fails.
     """
     decks, presets, tags, flags = _several(deck), _several(preset), _several(tag), _several(exclude_flag)
+    if decks or presets or tags or flags or suspended is not None:
+        _check_cards(collection)
     if not (decks or presets or tags or flags or suspended is False):
         return collection
-    _check_cards(collection)
     asked = names.find("preset", presets, {id_: one.name for id_, one in collection.presets.items()})
     found = _found(collection, asked, tags, suspended)
     return _selected(collection, found, decks, asked, tags, flags, suspended)

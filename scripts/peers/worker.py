@@ -16,6 +16,7 @@ from functools import lru_cache
 from os import devnull
 
 import numpy as np
+from fsrs_rs_items import fsrs_rs_items  # beside this file, which is run by its path
 
 with np.load(sys.argv[1]) as stored:
     H = {name: stored[name] for name in stored.files}
@@ -24,7 +25,7 @@ with np.load(sys.argv[1]) as stored:
 def fit_fsrs_rs(n_items: int, epochs: int, card_ids: bool) -> list[float]:
     import fsrs_rs_python as fsrs_rs
 
-    fsrs_items, ids = fsrs_rs_items()
+    fsrs_items, ids = items_and_cards()
     config = fsrs_rs.TrainingConfig(num_epochs=epochs)
     model = fsrs_rs.FSRS(fsrs_rs.DEFAULT_PARAMETERS)
     return model.compute_parameters(
@@ -33,15 +34,10 @@ def fit_fsrs_rs(n_items: int, epochs: int, card_ids: bool) -> list[float]:
 
 
 @lru_cache(maxsize=1)
-def fsrs_rs_items():
+def items_and_cards():
     """All items with their histories, and the card id of each."""
-    import fsrs_rs_python as fsrs_rs
-
-    pairs = zip(H["rating"].tolist(), H["delta_t"].tolist(), strict=True)
-    reviews = [fsrs_rs.FSRSReview(rating, delta_t) for rating, delta_t in pairs]
-    first = H["offsets"][H["card"]].tolist()
-    items = zip(first, H["review"].tolist(), strict=True)
-    return [fsrs_rs.FSRSItem(reviews[a : b + 1]) for a, b in items], H["card_id"][H["card"]].tolist()
+    items = fsrs_rs_items(*(H[name] for name in ("offsets", "rating", "delta_t", "review", "card")))
+    return items, H["card_id"][H["card"]].tolist()
 
 
 def fit_fsrs_optimizer(n_items: int, epochs: int, card_ids: bool) -> list[float]:

@@ -296,7 +296,9 @@ def test_all_presets_and_what_contradicts_it(fsrs_opt: Here, data: Path, argumen
 def test_evaluate_judges_what_optimize_wrote(fsrs_opt: Here, data: Path, all_presets: Path) -> None:
     known = read_parameters(all_presets).by_preset
     seen = fsrs_opt("evaluate", data / "sample.colpkg", "--from", all_presets, "--no-splits", "--json")
-    in_use = {one["name"]: one["parameters"] for one in strict(seen.out)["current_parameters"]}
+    found = strict(seen.out)
+    assert any("if they were fitted to these reviews" in said for said in found["messages"])
+    in_use = {one["name"]: one["parameters"] for one in found["current_parameters"]}
     assert in_use == {name: pytest.approx(w.tolist()) for name, w in known.items()}
 
 
@@ -306,6 +308,7 @@ def test_evaluate_judges_a_line_of_numbers(fsrs_opt: Here, data: Path, tmp_path:
     seen = fsrs_opt("evaluate", data / "sample.colpkg", "--from", line, "--no-splits", "--json")
     found = strict(seen.out)
     assert [one["given"] for one in found["current_parameters"]] == [True]
+    assert any("if they were fitted to these reviews" in said for said in found["messages"])
     assert found["in_sample"]["current"]["log_loss"] == pytest.approx(
         found["in_sample"]["default"]["log_loss"]
     )

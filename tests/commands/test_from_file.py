@@ -253,3 +253,10 @@ def test_a_verdict_on_what_was_fitted_to_is_none(tmp_path: Path) -> None:
     assert read_parameters(tmp_path / "b.jsonl").verdict is None
     (tmp_path / "b.jsonl").write_text(json.dumps({**of_batch, "held_out": True}) + "\n")
     assert read_parameters(tmp_path / "b.jsonl").verdict.decision == "change"
+
+
+def test_the_lines_of_several_decks_are_told_from_those_of_presets(tmp_path: Path) -> None:
+    lines = [{"parameters": {str(k): W}, "deck": f"D{k}", "path": "/x/a.colpkg"} for k in (1, 2)]
+    (tmp_path / "results.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    with pytest.raises(SourceError, match="2 decks, and Anki keeps them by preset"):
+        read_parameters(tmp_path / "results.jsonl")

@@ -96,5 +96,7 @@ def test_names_that_do_not_exist(collection: Collection, what: dict[str, str | i
 
 
 def test_a_table_of_reviews_has_no_decks(shared_real: Path) -> None:
-    with pytest.raises(UsageError, match="is a table of reviews"):
-        select(read(shared_real / "real36.parquet"), deck="Default")
+    table = read(shared_real / "real36.parquet")
+    for what in ({"deck": "Default"}, {"suspended": True}, {"suspended": False}):
+        with pytest.raises(UsageError, match="is a table of reviews"):
+            select(table, **what)  # type: ignore[arg-type]
