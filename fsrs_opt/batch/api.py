@@ -83,16 +83,19 @@ def _check(options: dict[str, Any]) -> None:
     """Raises UsageError for what would make every single task fail."""
     from fsrs_opt.commands.current import parse
     from fsrs_opt.commands.dates import parse_date
-    from fsrs_opt.sources import days
 
-    for name, check in (
-        ("timezone", days.check_timezone),
-        ("day_start", days.check_day_start),
-        ("ignore_before", parse_date),
-        ("current", parse),
-    ):
-        if options.get(name) is not None:
-            check(options[name])
+    given = {name for name, value in options.items() if value is not None}
+    if "ignore_before" in given:
+        parse_date(options["ignore_before"])
+    if "current" in given:
+        parse(options["current"])
+    if given & {"timezone", "day_start"}:
+        from fsrs_opt.sources import days  # it loads pandas, for which a job has no other use
+
+        if "timezone" in given:
+            days.check_timezone(options["timezone"])
+        if "day_start" in given:
+            days.check_day_start(options["day_start"])
 
 
 def batch_results(out: str | Path | Sequence[str | Path]) -> pd.DataFrame:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 SPLITS: Final = ("none", "deck", "preset")
@@ -44,9 +44,8 @@ class Options:
     @property
     def key(self) -> str:
         """The options that are not the usual ones, as JSON."""
-        usual = asdict(Options())
-        chosen = {name: value for name, value in asdict(self).items() if value != usual[name]}
-        return json.dumps(chosen, sort_keys=True)
+        mine, usual = vars(self), vars(Options())
+        return json.dumps({name: mine[name] for name in mine if mine[name] != usual[name]}, sort_keys=True)
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from fsrs_opt.evaluation.score import Scores
     from fsrs_opt.model.parameters import FloatArray
     from fsrs_opt.sources.collection import Collection
-    from fsrs_opt.training.data import TrainingSet
 
 
 def one_thread() -> None:
@@ -178,7 +177,12 @@ def _done(result: Optimized, selection: str, name: str, seconds: dict[str, float
     if series.n_held_out:
         items = held_out_items(result.data, series)
         metrics["held_out"] = {
-            model: _judged(items, predicted) for model, predicted in series.predictions.items()
+            model: {
+                **_figures(judged.scores, items.items.label, series.predictions[model]),
+                "ici": judged.calibration.ici,
+            }
+            for model, judged in judge(items, series.predictions).items()
+            if judged is not None
         }
     took = {**result.seconds, **seconds}
     took["held_out"] += time.perf_counter() - started
@@ -197,11 +201,6 @@ def _done(result: Optimized, selection: str, name: str, seconds: dict[str, float
         messages=result.messages,
         seconds={step: round(each, 6) for step, each in took.items()},
     )
-
-
-def _judged(items: TrainingSet, predicted: FloatArray) -> dict[str, float | None]:
-    judged = judge(items, predicted)
-    return {**_figures(judged.scores, items.items.label, predicted), "ici": judged.calibration.ici}
 
 
 def _figures(scores: Scores, label: npt.NDArray[np.bool_], predicted: FloatArray) -> dict[str, float | None]:

@@ -98,13 +98,13 @@ def preset_of_cards(collection: Collection, card_id: npt.NDArray[np.int64]) -> n
     cards = collection.cards
     if cards is None or not len(cards) or not len(card_id):
         return preset
-    by_id = cards.sort_values("card_id")
-    known = by_id["card_id"].to_numpy()
-    place = np.minimum(np.searchsorted(known, card_id), len(known) - 1)
-    there = known[place] == card_id
-    decks, index = np.unique(by_id["deck_id"].to_numpy(), return_inverse=True)
+    known = cards["card_id"].to_numpy()
+    by_id = np.argsort(known, kind="stable")
+    row = by_id[np.minimum(np.searchsorted(known, card_id, sorter=by_id), len(known) - 1)]
+    there = known[row] == card_id
+    decks, index = np.unique(cards["deck_id"].to_numpy()[row[there]], return_inverse=True)
     of_deck = np.array([_preset_of_deck(collection, deck) for deck in decks.tolist()], dtype=np.int64)
-    preset[there] = of_deck[index[place[there]]]
+    preset[there] = of_deck[index]
     return preset
 
 

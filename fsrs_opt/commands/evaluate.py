@@ -152,6 +152,6 @@ def _evaluation(data: TrainingSet, judged: Judgement) -> Evaluation:
         judged.series,
         judged.verdict,
         judged.posterior,
-        scores=judged.scores,
+        in_sample_scores=judged.scores,
         reasons=judged.reasons,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +15,7 @@ from fsrs_opt.commands import current as current_parameters
 from fsrs_opt.commands.current import CurrentSet
 from fsrs_opt.commands.prepare import Prepared
 from fsrs_opt.evaluation.metrics import log_loss
-from fsrs_opt.evaluation.score import Scores, all_reviews, predict_items, score
+from fsrs_opt.evaluation.score import Scores, all_reviews, predict_items, scores
 from fsrs_opt.evaluation.time_series import Fitter, Fraction, TimeSeries, no_time_series, time_series
 from fsrs_opt.evaluation.uncertainty import Posterior, posterior
 from fsrs_opt.evaluation.verdict import Verdict, held_out_verdict, in_sample_verdict
@@ -31,18 +32,54 @@ DESIRED_RETENTION = 0.9  # where none is known
 
 
 @dataclass(frozen=True)
+class Certainty:
+    """How sure a fit (None: the parameters were given) is, computed where somebody asks."""
+
+    fitted: FitResult | None
+    stages: tuple[str, ...]
+    relearning_steps: int
+    short_term: bool
+
+    @property
+    def why_not(self) -> str:
+        """Why that cannot be said, "" where it can."""
+        if self.fitted is None:
+            return "the parameters were given, not fitted"
+        if self.fitted.recipe != "map" or "finetune" not in self.stages:
+            return "only the minimum of the map recipe has a curvature that says how sure it is"
+        if self.fitted.rung != "all" or self.fitted.fisher is None:
+            return "there are too few reviews to fit all parameters"
+        return ""
+
+    @cached_property
+    def posterior(self) -> Posterior | None:
+        if self.fitted is None or self.fitted.fisher is None or self.why_not:
+            return None
+        return posterior(
+            self.fitted.parameters,
+            self.fitted.fisher,
+            relearning_steps=self.relearning_steps,
+            short_term=self.short_term,
+        )
+
+
+@dataclass(frozen=True)
 class Judgement:
     """predictions: of all items [n_items], by "default", "new" and, where there is one, "current". scores:
-    the same in-sample, "current" None where there is none. posterior: None with the reason in `reasons`.
-    seconds: by "evaluate" and "held_out"."""
+    the same in-sample, "current" None where there is none. reasons: why there is no posterior, no held-out
+    figure. seconds: by "evaluate" and "held_out"."""
 
     predictions: dict[str, FloatArray]
     scores: dict[str, Scores | None]
     series: TimeSeries
-    posterior: Posterior | None
+    certainty: Certainty
     verdict: Verdict
     reasons: dict[str, str]
     seconds: dict[str, float]
+
+    @property
+    def posterior(self) -> Posterior | None:
+        return self.certainty.posterior
 
 
 def judge(
@@ -73,10 +110,8 @@ def judge(
     }
     if in_use:
         predictions["current"] = predicted_in_use(data, in_use, batch)
-    scores: dict[str, Scores | None] = {
-        name: score(data, predictions[name]) if name in predictions else None
-        for name in ("default", "current", "new")
-    }
+    of_model = scores(data, predictions)
+    in_sample = {name: of_model.get(name) for name in ("default", "current", "new")}
     judged_at = time.perf_counter()
 
     rung = "all" if fitted is None else fitted.rung
@@ -92,9 +127,10 @@ def judge(
             workers=1 if device != "cpu" or (workers is None and kernel == "native") else workers,
             progress=progress,
         )
-    found, why = _posterior(fitted, stages, prepared.relearning_steps, short_term)
-    gain = _in_sample_gain(scores)
+    certainty = Certainty(fitted, tuple(stages), prepared.relearning_steps, short_term)
+    gain = _in_sample_gain(in_sample)
     if n_splits:
+        found = certainty.posterior
         verdict = held_out_verdict(
             series,
             rung=rung,
@@ -105,14 +141,14 @@ def judge(
         )
     else:
         verdict = in_sample_verdict(rung=rung, in_sample_gain=gain, in_use=bool(in_use), n_items=len(data))
-    reasons = {} if found is not None else {"posterior": why}
+    reasons = {"posterior": certainty.why_not} if certainty.why_not else {}
     if not n_splits:
         reasons["held_out"] = "no splits were asked for"
     return Judgement(
         predictions=predictions,
-        scores=scores,
+        scores=in_sample,
         series=series,
-        posterior=found,
+        certainty=certainty,
         verdict=verdict,
         reasons=reasons,
         seconds={"evaluate": judged_at - started, "held_out": time.perf_counter() - judged_at},
@@ -155,22 +191,6 @@ def _in_sample_gain(scores: dict[str, Scores | None]) -> float | None:
     old = None if before is None else before.log_loss_recency
     new = None if after is None else after.log_loss_recency
     return None if old is None or new is None else old - new
-
-
-def _posterior(
-    fitted: FitResult | None, stages: Sequence[str], relearning_steps: int, short_term: bool
-) -> tuple[Posterior | None, str]:
-    """How sure the fit is, or why that cannot be said."""
-    if fitted is None:
-        return None, "the parameters were given, not fitted"
-    if fitted.recipe != "map" or "finetune" not in stages:
-        return None, "only the minimum of the map recipe has a curvature that says how sure it is"
-    if fitted.rung != "all" or fitted.fisher is None:
-        return None, "there are too few reviews to fit all parameters"
-    found = posterior(
-        fitted.parameters, fitted.fisher, relearning_steps=relearning_steps, short_term=short_term
-    )
-    return found, ""
 
 
 def _workload(prepared: Prepared, new: FloatArray, batch: WindowedBatch) -> Workload | None:

@@ -13,7 +13,7 @@ from fsrs_opt.evaluation import metrics
 from fsrs_opt.evaluation.calibration import Calibration, calibration
 from fsrs_opt.evaluation.health import HealthCheck, health_check
 from fsrs_opt.evaluation.learning import LearningCurve, learning_curve
-from fsrs_opt.evaluation.score import Scores, score
+from fsrs_opt.evaluation.score import Scores, scores
 from fsrs_opt.evaluation.sm2 import sm2_retrievability
 from fsrs_opt.evaluation.time_series import TimeSeries
 from fsrs_opt.evaluation.uncertainty import ForgettingCurve, Posterior, forgetting_curves
@@ -66,13 +66,13 @@ def evaluation(
     verdict: Verdict,
     found: Posterior | None,
     *,
-    scores: Mapping[str, Scores | None] | None = None,
+    in_sample_scores: Mapping[str, Scores | None] | None = None,
     reasons: Mapping[str, str] | None = None,
 ) -> Evaluation:
     """Judge predictions of all items [n_items] ("default", "new" and perhaps "current") and of the held-out
     ones.
 
-    scores: those in-sample that are at hand already, by model. reasons: why the caller gives no posterior or
+    in_sample_scores: those that are at hand already, by model. reasons: why the caller gives no posterior or
     no current set.
     """
     said = dict(reasons or {})
@@ -81,14 +81,9 @@ def evaluation(
     of_all["constant"] = np.full(len(data), label.mean() if len(data) else np.nan)
     of_all["sm2"] = sm2_retrievability(data.histories)[data.items.review]
     held_out_set = held_out_items(data, series)
-    known = scores or {}
-    in_sample = {
-        name: judge(data, of_all[name], known.get(name)) if name in of_all else None for name in MODELS
-    }
-    held_out = {
-        name: judge(held_out_set, series.predictions[name]) if name in series.predictions else None
-        for name in MODELS
-    }
+    known = {name: found for name, found in (in_sample_scores or {}).items() if found is not None}
+    in_sample = judge(data, of_all, known)
+    held_out = judge(held_out_set, series.predictions)
     if "current" not in of_all:
         said.setdefault("current", "no parameters are in use")
     if not series.n_held_out:
@@ -125,10 +120,22 @@ def evaluation(
     )
 
 
-def judge(data: TrainingSet, retrievability: FloatArray, scores: Scores | None = None) -> Judged:
-    """All figures of predictions [n_items] of the items of a set; scores: where they are at hand already."""
-    scores = score(data, retrievability) if scores is None else scores
-    return Judged(scores, calibration(data.items.label, retrievability))
+def judge(
+    data: TrainingSet, predictions: Mapping[str, FloatArray], known: Mapping[str, Scores] | None = None
+) -> dict[str, Judged | None]:
+    """All figures of predictions [n_items] of the items of a set by model (`MODELS`), None where there are
+    none; known: scores that are at hand already."""
+    at_hand = known or {}
+    of_model = {
+        **at_hand,
+        **scores(data, {name: each for name, each in predictions.items() if name not in at_hand}),
+    }
+    return {
+        name: Judged(of_model[name], calibration(data.items.label, predictions[name]))
+        if name in predictions
+        else None
+        for name in MODELS
+    }
 
 
 def held_out_items(data: TrainingSet, series: TimeSeries) -> TrainingSet:

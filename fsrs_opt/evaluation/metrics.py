@@ -27,10 +27,21 @@ _UNIVERSAL_BINS = 20
 def log_loss(labels: Array, retrievability: Array, weights: Array | None = None) -> float | None:
     """Mean binary cross-entropy in nats; with weights [n_items] their weighted mean."""
     y, r, w = _floats(labels, retrievability, weights)
-    if not w.sum() > 0:
-        return None
-    r = np.clip(r, R_MIN, 1 - R_MIN)
-    return float(-np.sum(w * (y * np.log(r) + (1 - y) * np.log1p(-r))) / w.sum())
+    return mean_loss(item_losses(y, r), w)
+
+
+def item_losses(labels: Array, retrievability: Array) -> Floats:
+    """Binary cross-entropy of each prediction [n_items], nats."""
+    r = np.clip(retrievability, R_MIN, 1 - R_MIN)
+    losses: Floats = -np.where(labels, np.log(r), np.log1p(-r))
+    return losses
+
+
+def mean_loss(losses: Floats, weights: Array | None = None) -> float | None:
+    """Mean of losses [n_items], with weights [n_items] their weighted mean."""
+    w = np.ones(len(losses)) if weights is None else weights
+    total = w.sum()
+    return float(np.sum(w * losses) / total) if total > 0 else None
 
 
 def bins(delta_t: Array, long_term_count: Array, lapses: Array) -> npt.NDArray[np.int64]:
@@ -45,7 +56,11 @@ def bins(delta_t: Array, long_term_count: Array, lapses: Array) -> npt.NDArray[n
     of_count = _exponent(np.asarray(long_term_count) + 1, _COUNT_BASE)
     some = np.asarray(lapses)
     of_lapses = np.where(some > 0, 1 + _exponent(np.maximum(some, 1), _LAPSES_BASE), 0)
-    return (of_delta_t * 64 + of_count) * 64 + of_lapses  # log_1.73 of an int32 is below 40
+    if not len(of_lapses):
+        return of_lapses
+    # numbered as closely as can be: they are counted, which is quicker than sorting
+    n_counts, n_lapses = int(of_count.max()) + 1, int(of_lapses.max()) + 1
+    return (of_delta_t * n_counts + of_count) * n_lapses + of_lapses
 
 
 def rmse_bins(
@@ -76,15 +91,12 @@ def auc(labels: Array, retrievability: Array) -> float | None:
     """Area under the ROC curve: how often a recalled item has the higher retrievability of a recalled and a
     forgotten one, ties counting half. None with one class only."""
     y, r, _ = _floats(labels, retrievability, None)
-    recalled = y > 0.5
-    n_recalled = int(np.count_nonzero(recalled))
-    n_forgotten = len(y) - n_recalled
-    if n_recalled == 0 or n_forgotten == 0:
+    recalled, forgotten = np.sort(r[y > 0.5]), np.sort(r[y <= 0.5])
+    if not len(recalled) or not len(forgotten):
         return None
-    _, level, size = np.unique(r, return_inverse=True, return_counts=True)
-    mid_rank = np.cumsum(size) - (size - 1) / 2  # of 1..n, the mean over equal predictions
-    rank_sum = float(mid_rank[level[recalled]].sum())
-    return (rank_sum - n_recalled * (n_recalled + 1) / 2) / (n_recalled * n_forgotten)
+    below = sum(int(np.searchsorted(recalled, forgotten, side).sum()) for side in ("left", "right"))
+    pairs = len(recalled) * len(forgotten)
+    return (pairs - below / 2) / pairs
 
 
 def universal_metric(a: Array, b: Array, labels: Array) -> tuple[float, float] | None:
@@ -124,7 +136,7 @@ def _binned_rmse(bin_of: Array, y: Floats, r: Floats, w: Floats) -> float | None
     """Root of the mean over bins of (mean r - mean y)^2, bins weighted by the sum of w, None if that is 0."""
     if not w.sum() > 0:
         return None
-    count = np.bincount(bin_of)  # bins are numbered below 2^18: counting them is quicker than sorting
+    count = np.bincount(bin_of)
     there = np.flatnonzero(count)
     weight = np.bincount(bin_of, weights=w)[there]
     error = np.bincount(bin_of, weights=r - y)[there] / count[there]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fsrs_opt.evaluation.metrics import R_MIN
+from fsrs_opt.evaluation.metrics import item_losses
 
 Array = npt.NDArray[Any]
 FloatArray = npt.NDArray[np.float64]
@@ -36,13 +36,6 @@ class PairedDifference:
     standard_error: float
     n_items: int
     n_cards: int
-
-
-def item_losses(labels: Array, retrievability: FloatArray) -> FloatArray:
-    """Binary cross-entropy of each prediction [n_items], nats."""
-    r = np.clip(retrievability, R_MIN, 1 - R_MIN)
-    losses: FloatArray = -np.where(labels, np.log(r), np.log1p(-r))
-    return losses
 
 
 def paired_difference(

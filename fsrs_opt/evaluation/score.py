@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,12 +58,21 @@ def all_reviews(data: TrainingSet, *, device: str = "cpu", kernel: str | None = 
 
 def score(data: TrainingSet, retrievability: npt.NDArray[np.float64]) -> Scores:
     """The figures of predictions [n_items] for the items of a training set."""
+    return scores(data, {"": retrievability})[""]
+
+
+def scores(data: TrainingSet, predictions: Mapping[str, npt.NDArray[np.float64]]) -> dict[str, Scores]:
+    """The figures of several models' predictions [n_items] for the items of a training set, by model."""
     chosen = data.items
     bin_of = metrics.bins(chosen.delta_t, chosen.long_term_count, chosen.lapses)
-    return Scores(
-        log_loss=metrics.log_loss(chosen.label, retrievability),
-        rmse_bins=metrics.rmse_in_bins(chosen.label, retrievability, bin_of),
-        log_loss_recency=metrics.log_loss(chosen.label, retrievability, data.weights),
-        rmse_bins_recency=metrics.rmse_in_bins(chosen.label, retrievability, bin_of, data.weights),
-        auc=metrics.auc(chosen.label, retrievability),
-    )
+    found = {}
+    for model, retrievability in predictions.items():
+        losses = metrics.item_losses(chosen.label, retrievability)
+        found[model] = Scores(
+            log_loss=metrics.mean_loss(losses),
+            rmse_bins=metrics.rmse_in_bins(chosen.label, retrievability, bin_of),
+            log_loss_recency=metrics.mean_loss(losses, data.weights),
+            rmse_bins_recency=metrics.rmse_in_bins(chosen.label, retrievability, bin_of, data.weights),
+            auc=metrics.auc(chosen.label, retrievability),
+        )
+    return found

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fsrs_opt.evaluation.metrics import auc, bins, log_loss, rmse_bins, universal_metric
+from fsrs_opt.evaluation.metrics import auc, bins, item_losses, log_loss, rmse_bins, universal_metric
 
 NOTHING = np.array([])
 
@@ -155,6 +155,10 @@ def test_without_weight_everything_is_undefined():
     one, zero = np.ones(1), np.zeros(1)
     assert log_loss(one, one, zero) is None
     assert rmse_bins(one, one, one, one, zero, zero) is None
+
+
+def test_losses_of_certain_predictions_are_finite():
+    np.testing.assert_allclose(item_losses(*arrays([False, True], [1.0, 1.0])), [16.118, 0], atol=1e-3)
 
 
 def test_one_class_has_no_auc_but_a_log_loss():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import t as student
 
-from fsrs_opt.evaluation.paired import _student_quantile, item_losses, paired_difference
+from fsrs_opt.evaluation.paired import _student_quantile, paired_difference
 
 
 def test_mean_is_the_difference_of_the_log_losses():
@@ -64,9 +64,3 @@ def test_one_card_has_no_interval_and_no_items_no_difference():
 @pytest.mark.parametrize("p", [0.95, 0.975, 0.995])
 def test_quantile_of_student_s_t(p, degrees):
     assert _student_quantile(p, degrees) == pytest.approx(student.ppf(p, degrees), abs=2e-4)
-
-
-def test_losses_of_certain_predictions_are_finite():
-    np.testing.assert_allclose(
-        item_losses(np.array([False, True]), np.array([1.0, 1.0])), [16.118, 0], atol=1e-3
-    )
