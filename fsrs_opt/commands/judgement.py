@@ -47,14 +47,15 @@ class Certainty:
             return "the parameters were given, not fitted"
         if self.fitted.recipe != "map" or "finetune" not in self.stages:
             return "only the minimum of the map recipe has a curvature that says how sure it is"
-        if self.fitted.rung != "all" or self.fitted.fisher is None:
+        if self.fitted.rung != "all":
             return "there are too few reviews to fit all parameters"
         return ""
 
     @cached_property
     def posterior(self) -> Posterior | None:
-        if self.fitted is None or self.fitted.fisher is None or self.why_not:
+        if self.fitted is None or self.why_not:
             return None
+        assert self.fitted.fisher is not None  # there are items
         return posterior(
             self.fitted.parameters,
             self.fitted.fisher,
