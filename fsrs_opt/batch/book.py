@@ -89,7 +89,6 @@ class Book:
             raise FsrsOptError(f"{folder} holds no batch job ({NAME}): give the folder of --out.")
         self._pending: list[Outcome] = []
         self._waiting_since = 0.0
-        self._options: dict[str, int] = {}
         with self._errors():
             self._database = sqlite3.connect(self.path, isolation_level=None, timeout=30)
             try:
@@ -288,8 +287,7 @@ def _reason(path: Path, error: sqlite3.Error) -> str:
     return f"{path} cannot be read or written ({error}): look at the disk and at its rights; {kept}."
 
 
-def _json(value: object) -> str:
-    return json.dumps(value, allow_nan=False, separators=(",", ":"))
+_json = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
 
 def text(given: str) -> str:

@@ -54,15 +54,15 @@ def parse(values: Sequence[float], relearning_steps: int = 1) -> FloatArray:
 
 
 def of_presets(
-    collection: Collection, card_id: npt.NDArray[np.int64]
+    collection: Collection, preset_of: npt.NDArray[np.int64]
 ) -> tuple[tuple[CurrentSet, ...], list[str]]:
-    """What is in use for each of the cards [n_cards], by preset, and sentences about sets that were ignored.
+    """What is in use by preset, and sentences about sets that were ignored.
 
-    Empty when no preset that is in use here holds parameters.
+    preset_of [n_cards]: the preset of each card (`preset_in_force`). Empty when no preset that is in use here
+    holds parameters.
     """
     messages: list[str] = []
     sets = []
-    preset_of = preset_in_force(collection, card_id)
     for preset_id in np.unique(preset_of).tolist():
         preset = collection.presets.get(preset_id)
         name = preset.name if preset is not None else "Default"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from fsrs_opt.commands.current import of_presets, preset_of_cards
+from fsrs_opt.commands.current import of_presets, preset_in_force, preset_of_cards
 from fsrs_opt.commands.dates import review_dates
 from fsrs_opt.reviews import log as review_log
 from fsrs_opt.reviews.history import Histories, histories
@@ -99,7 +99,7 @@ def inspect_file(
         past.card_id[chosen.card],
     )
     how_far, said = rung(chosen)
-    _, ignored = of_presets(collection, past.card_id)
+    _, ignored = of_presets(collection, preset_in_force(collection, past.card_id))
     return Inspection(
         collection=collection,
         histories=past,

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from fsrs_opt.commands import current as current_parameters
 from fsrs_opt.commands.current import CurrentSet
@@ -65,14 +66,15 @@ def prepare(
     data = training_set(past)
     if not len(data):
         raise NothingToTrainError(why_nothing(collection, past))
+    preset_of = current_parameters.preset_in_force(collection, past.card_id)
     if given is not None:
         in_use: tuple[CurrentSet, ...] = (
             CurrentSet("given", given, np.ones(past.n_cards, dtype=bool), stored=True, given=True),
         )
     else:
-        in_use, said = current_parameters.of_presets(collection, past.card_id)
+        in_use, said = current_parameters.of_presets(collection, preset_of)
         messages += said
-    steps, largest, n_presets = _relearning_steps(collection, past, relearning_steps)
+    steps, largest, n_presets = _relearning_steps(collection, past, preset_of, relearning_steps)
     if len(in_use) > 1:
         messages.append(
             f"{n_presets} presets are in use: every card is compared with its own preset's parameters."
@@ -88,12 +90,13 @@ def prepare(
     return Prepared(collection, past, data, in_use, steps, tuple(messages), seconds)
 
 
-def _relearning_steps(collection: Collection, past: Histories, asked: int | None) -> tuple[int, str, int]:
+def _relearning_steps(
+    collection: Collection, past: Histories, preset_of: npt.NDArray[np.int64], asked: int | None
+) -> tuple[int, str, int]:
     """Relearning steps on the day of a lapse: as asked, else of the preset with the most reviews; the name of
     that preset; and how many presets these cards have."""
     if not collection.presets:
         return 1 if asked is None else asked, "", 0
-    preset_of = current_parameters.preset_in_force(collection, past.card_id)
     presets, index = np.unique(preset_of, return_inverse=True)
     reviews = np.bincount(index, weights=np.diff(past.offsets))
     largest = collection.presets.get(int(presets[reviews.argmax()]))

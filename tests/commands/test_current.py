@@ -35,7 +35,7 @@ def collection(**presets: tuple[float, ...]) -> Collection:
 
 def test_every_card_has_the_parameters_of_its_own_preset() -> None:
     mine = collection(Default=tuple(DEFAULTS + 0.01), Other=tuple(OLD))
-    sets, messages = of_presets(mine, np.array([100, 200, 999]))
+    sets, messages = of_presets(mine, preset_of_cards(mine, np.array([100, 200, 999])))
     assert messages == []
     assert [one.name for one in sets] == ["Default", "Other"]
     assert sets[0].cards.tolist() == [True, False, True]  # card 999 was deleted
@@ -46,18 +46,18 @@ def test_every_card_has_the_parameters_of_its_own_preset() -> None:
 
 
 def test_a_preset_without_parameters_uses_the_defaults() -> None:
-    sets, _ = of_presets(collection(Default=(), Other=tuple(OLD)), np.array([100, 200]))
+    sets, _ = of_presets(collection(Default=(), Other=tuple(OLD)), np.array([1, 2]))
     np.testing.assert_array_equal(sets[0].parameters, DEFAULTS)
     assert [one.stored for one in sets] == [False, True]
 
 
 def test_nothing_is_in_use_where_no_preset_holds_anything() -> None:
-    assert of_presets(collection(Default=(), Other=()), np.array([100, 200])) == ((), [])
+    assert of_presets(collection(Default=(), Other=()), np.array([1, 2])) == ((), [])
 
 
 @pytest.mark.parametrize("bad", [(1.0, 2.0), (float("nan"),) * 21])
 def test_nonsense_in_a_preset_is_ignored_and_told(bad: tuple[float, ...]) -> None:
-    sets, messages = of_presets(collection(Default=bad, Other=tuple(OLD)), np.array([100, 200]))
+    sets, messages = of_presets(collection(Default=bad, Other=tuple(OLD)), np.array([1, 2]))
     assert len(messages) == 1
     assert "“Default” are ignored" in messages[0]
     np.testing.assert_array_equal(sets[0].parameters, DEFAULTS)
