@@ -14,38 +14,43 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
 import sys
 import tempfile
-import threading
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import psutil
 
-from fsrs_opt.batch.api import batch_results, run_batch
+from fsrs_opt.batch.api import batch_results
 from scripts.peers.log_files import LogFile, find, load, write_colpkg
+from scripts.peers.run_measured import tree
 
 SMALLEST, LARGEST = 200, 50_000  # rows
 STEPS = ("read", "histories", "train")  # what a task is about
 SCORING = ("evaluate", "held_out")  # the figures of the fit
 PEER = Path(__file__).parent / "peers" / "fsrs_rs_batch.py"
 POLL_SECONDS = 0.05
+JOB = """
+import sys
+from fsrs_opt.batch.api import run_batch
+standing = run_batch(sys.argv[1], sys.argv[2], workers=int(sys.argv[3]))
+if standing.reasons:
+    print(len(standing.reasons), "failed:", standing.reasons[0], file=sys.stderr)
+"""
 
 
 @dataclass(frozen=True)
 class Run:
-    """One batch job. processor: seconds of all its processes; peak_mib: of its largest worker; spent: seconds
-    by step, summed over tasks."""
+    """A program: wall time, processor time of all its processes [s], peak memory of the largest, and what it
+    printed."""
 
-    workers: int
     seconds: float
     processor: float
     peak_mib: float
-    tasks: int
-    spent: dict[str, float]
+    printed: str
 
 
 def resampled(log: LogFile, rows: int, random: np.random.Generator) -> LogFile:
@@ -78,45 +83,36 @@ def make(logs: Path, folder: Path, n: int, seed: int, *, largest: int = LARGEST)
     return made
 
 
-class Watch(threading.Thread):
-    """Processor time and peak memory of this process's workers, while it runs."""
-
-    def __init__(self) -> None:
-        super().__init__(daemon=True)
-        self.peak_mib, self._over = 0.0, threading.Event()
-        self._seen: dict[int, float] = {}
-
-    def run(self) -> None:
-        while not self._over.wait(POLL_SECONDS):
-            for process in psutil.Process().children(recursive=True):
+def measured(command: list[str], **environment: str) -> Run:
+    """Run a program, until the last process that it started has ended too. It is watched from here, so that
+    watching is not counted; what a process does after the last look at it is lost."""
+    processor: dict[psutil.Process, float] = {}
+    peak_mib, seconds = 0.0, None
+    with tempfile.TemporaryFile("w+") as output:
+        started = time.perf_counter()
+        program = psutil.Popen(command, stdout=output, env={**os.environ, **environment})
+        while seconds is None or any(each.is_running() for each in processor):
+            for pid in {*tree(program.pid), *(each.pid for each in processor)}:
                 try:
+                    process = psutil.Process(pid)
                     times = process.cpu_times()
-                    self._seen[process.pid] = times.user + times.system
-                    status = Path(f"/proc/{process.pid}/status").read_text()
-                    peak = next(line for line in status.splitlines() if line.startswith("VmHWM:"))
-                    self.peak_mib = max(self.peak_mib, int(peak.split()[1]) / 1024)
-                except (psutil.Error, OSError, StopIteration):
+                    status = Path(f"/proc/{pid}/status").read_text()
+                except (psutil.Error, OSError):
                     continue
+                processor[process] = times.user + times.system
+                peak = next((line for line in status.splitlines() if line.startswith("VmHWM:")), "0 0")
+                peak_mib = max(peak_mib, int(peak.split()[1]) / 1024)
+            time.sleep(POLL_SECONDS)
+            if seconds is None and program.poll() is not None:
+                seconds = time.perf_counter() - started
+        if program.returncode:
+            raise SystemExit(f"{command} ended with exit code {program.returncode}")
+        output.seek(0)
+        return Run(seconds, sum(processor.values()), peak_mib, output.read())
 
-    def stop(self) -> float:
-        """Processor seconds of the workers."""
-        self._over.set()
-        self.join()
-        return sum(self._seen.values())
 
-
-def measured(folder: Path, out: Path, workers: int) -> Run:
-    watch = Watch()
-    watch.start()
-    started, processor = time.perf_counter(), time.process_time()
-    standing = run_batch(folder, out, workers=workers)
-    seconds = time.perf_counter() - started
-    processor = time.process_time() - processor + watch.stop()
-    if standing.reasons:
-        print(f"{len(standing.reasons)} failed: {standing.reasons[0]}", file=sys.stderr)
-    table = batch_results(out)
-    spent = {step: float(table[f"seconds_{step}"].sum()) for step in ("hash", *STEPS, *SCORING)}
-    return Run(workers, seconds, processor, watch.peak_mib, len(table), spent)
+def job(packages: Path, out: Path, workers: int) -> Run:
+    return measured([sys.executable, "-c", JOB, str(packages), str(out), str(workers)])
 
 
 def main() -> None:
@@ -140,52 +136,43 @@ def main() -> None:
         empty = Path(scratch) / "one"
         empty.mkdir()
         (empty / "one.colpkg").write_bytes(Path(packages[0][0]).read_bytes())
-        start = measured(empty, Path(scratch) / "out-start", 1)
-        runs = [measured(folder, Path(scratch) / f"out-{n}", n) for n in (1, 2)]
-        again = time.perf_counter()
-        run_batch(folder, Path(scratch) / "out-1", workers=1)
-        again = time.perf_counter() - again
-        rows = int(batch_results(Path(scratch) / "out-1")["revlog_rows"].sum())
-        peer = subprocess.run(
-            [options.python, PEER, listed],
-            stdout=subprocess.PIPE,
-            env={**os.environ, "RAYON_NUM_THREADS": "1"},
-            check=True,
-        )
-    report(rows, start, runs, again, json.loads(peer.stdout))
+        start = job(empty, Path(scratch) / "out-start", 1)
+        one, two = (job(folder, Path(scratch) / f"out-{n}", n) for n in (1, 2))
+        again = job(folder, Path(scratch) / "out-1", 1)
+        peer = measured([options.python, str(PEER), str(listed)], RAYON_NUM_THREADS="1")
+        report(batch_results(Path(scratch) / "out-1"), start, one, two, again, peer)
 
 
-def report(rows: int, start: Run, runs: list[Run], again: float, peer: dict[str, float]) -> None:
-    one, two = runs
-    print(f"{one.tasks} collections, {rows:,} rows; {os.cpu_count()} cores\n")
+def report(table: pd.DataFrame, start: Run, one: Run, two: Run, again: Run, peer: Run) -> None:
+    n, rows = len(table), int(table["revlog_rows"].sum())
+    print(f"{n} collections, {rows:,} rows; {os.cpu_count()} cores\n")
     print(
         f"{'':34}{'wall s':>8}{'processor s':>13}{'rows / s':>10}{'rows / processor s':>20}{'peak MiB':>10}"
     )
-    for name, seconds, processor, peak in (
-        *(
-            (f"fsrs-opt batch, {run.workers} worker(s)", run.seconds, run.processor, run.peak_mib)
-            for run in runs
-        ),
-        ("script on fsrs-rs, card ids", peer["seconds"], peer["processor"], 0),
+    for name, run in (
+        ("fsrs-opt batch, 1 worker", one),
+        ("fsrs-opt batch, 2 workers", two),
+        ("script on fsrs-rs, card ids", peer),
     ):
-        shown = f"{peak:10.0f}" if peak else f"{'':>10}"
-        print(
-            f"{name:34}{seconds:8.1f}{processor:13.1f}{rows / seconds:10,.0f}{rows / processor:20,.0f}{shown}"
-        )
-    print(f"\nthe script's time in compute_parameters: {peer['training']:.1f} s; {peer['done']:.0f} fitted")
+        rates = f"{rows / run.seconds:10,.0f}{rows / run.processor:20,.0f}"
+        print(f"{name:34}{run.seconds:8.1f}{run.processor:13.1f}{rates}{run.peak_mib:10.0f}")
+    theirs = json.loads(peer.printed)
+    print(f"\nthe script's time in compute_parameters: {theirs['training']:.1f} s; {theirs['done']} fitted")
     print(f"start of a job with one collection: {start.seconds:.1f} s, {start.processor:.1f} processor s")
-    print(f"the same command again, nothing to do: {again:.2f} s")
-    spent = {step: 1000 * value / one.tasks for step, value in one.spent.items()}
+    print(f"the same command again, nothing to do: {again.seconds:.2f} s")
+    spent = {step: 1000 * float(table[f"seconds_{step}"].mean()) for step in ("hash", *STEPS, *SCORING)}
     print("ms a task, 1 worker: " + ", ".join(f"{step} {value:.2f}" for step, value in spent.items()))
-    net = 1000 * (one.seconds - start.seconds) / one.tasks
+    net = 1000 * (one.seconds - start.seconds) / n
     of_task = sum(spent[step] for step in STEPS)
     scoring = sum(spent[step] for step in SCORING)
     print(f"ms a task beyond reading and training: {net - of_task:.2f}, of which figures {scoring:.2f}")
+    net = 1000 * (one.processor - start.processor) / n
+    print(f"processor ms a task, all processes, without the start: {net:.2f}")
     print("\nratios")
-    print(
-        f"  rows per processor second, fsrs-opt (1 worker) / script: {peer['processor'] / one.processor:.2f}"
-    )
-    print(f"  rows per second, fsrs-opt (1 worker) / script: {peer['seconds'] / one.seconds:.2f}")
+    print(f"  rows per processor second, fsrs-opt (1 worker) / script: {peer.processor / one.processor:.2f}")
+    net = one.processor - start.processor
+    print(f"  the same, without the start: {peer.processor / net:.2f}")
+    print(f"  rows per second, fsrs-opt (1 worker) / script: {peer.seconds / one.seconds:.2f}")
     print(f"  two workers / one: {one.seconds / two.seconds:.2f}")
     net_two = (one.seconds - start.seconds) / (two.seconds - start.seconds)
     print(f"  two workers / one, without the start: {net_two:.2f}")
