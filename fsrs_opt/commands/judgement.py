@@ -226,9 +226,8 @@ def schedule(
         preset = collection.presets.get(preset_id)
         if preset is not None and 0 < preset.desired_retention < 1:
             retention[preset_of == preset_id] = preset.desired_retention
-    deck_of = cards.set_index("card_id")["deck_id"]
+    ids, deck_of = cards["card_id"].to_numpy(), cards["deck_id"].to_numpy()
     for deck in collection.decks.values():
         if deck.desired_retention is not None and 0 < deck.desired_retention < 1:
-            mine = deck_of.index.to_numpy()[deck_of.to_numpy() == deck.id]
-            retention[np.isin(card_id, mine)] = deck.desired_retention
+            retention[np.isin(card_id, ids[deck_of == deck.id])] = deck.desired_retention
     return retention, scheduled
