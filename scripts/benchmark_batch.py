@@ -157,7 +157,8 @@ def report(table: pd.DataFrame, start: Run, one: Run, two: Run, again: Run, peer
         rates = f"{rows / run.seconds:10,.0f}{rows / run.processor:20,.0f}"
         print(f"{name:34}{run.seconds:8.1f}{run.processor:13.1f}{rates}{run.peak_mib:10.0f}")
     theirs = json.loads(peer.printed)
-    print(f"\nthe script's time in compute_parameters: {theirs['training']:.1f} s; {theirs['done']} fitted")
+    spent_there = f"{theirs['training']:.1f} s in compute_parameters, {theirs['figures']:.1f} in evaluate"
+    print(f"\nof the script's processor time {spent_there}; {theirs['done']} fitted")
     print(f"start of a job with one collection: {start.seconds:.1f} s, {start.processor:.1f} processor s")
     print(f"the same command again, nothing to do: {again.seconds:.2f} s")
     spent = {step: 1000 * float(table[f"seconds_{step}"].mean()) for step in ("hash", *STEPS, *SCORING)}
@@ -171,7 +172,9 @@ def report(table: pd.DataFrame, start: Run, one: Run, two: Run, again: Run, peer
     print("\nratios")
     print(f"  rows per processor second, fsrs-opt (1 worker) / script: {peer.processor / one.processor:.2f}")
     net = one.processor - start.processor
-    print(f"  the same, without the start: {peer.processor / net:.2f}")
+    print(f"  the same, without our start: {peer.processor / net:.2f}")
+    bare = peer.processor - theirs["figures"]
+    print(f"  the same, with our start, where the script gives no figures: {bare / one.processor:.2f}")
     print(f"  rows per second, fsrs-opt (1 worker) / script: {peer.seconds / one.seconds:.2f}")
     print(f"  two workers / one: {one.seconds / two.seconds:.2f}")
     net_two = (one.seconds - start.seconds) / (two.seconds - start.seconds)

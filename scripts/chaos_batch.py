@@ -37,11 +37,13 @@ import psutil
 
 from fsrs_opt.batch.book import Book
 from fsrs_opt.batch.results import frame
+from fsrs_opt.errors import FsrsOptError
 
 ROOT = Path(__file__).resolve().parent.parent
 KINDS = ("worker", "main", "disk", "scheduler", "dask-worker")
 TIMEOUT = 300
 ENOUGH_MIB = 256
+LATEST = 1.2  # some blows fall while tables and summary page are written
 _NOT_COMPARED = ("name", "finished", "seconds_")
 
 
@@ -52,7 +54,7 @@ class ChaosError(Exception):
 @dataclass
 class Bench:
     """What is disturbed. folder: of the collections; expected: `essence` of an undisturbed run; seconds: how
-    long that took."""
+    long it took until all results were in its book (tables and the summary page come after that)."""
 
     folder: Path
     scratch: Path
@@ -135,8 +137,20 @@ def check(bench: Bench, out: Path) -> None:
 def prepare(folder: Path, scratch: Path) -> Bench:
     out = scratch / "undisturbed"
     started = time.monotonic()
-    run_to_the_end(command(folder, out))
-    return Bench(folder, scratch, essence(out), time.monotonic() - started)
+    job = start(command(folder, out))
+    wait_for(lambda: job.poll() is not None or all_booked(out), TIMEOUT)
+    seconds = time.monotonic() - started
+    code, said = finish(job)
+    if code:
+        raise ChaosError(f"exit code {code}: {said[-2000:]}")
+    return Bench(folder, scratch, essence(out), seconds)
+
+
+def all_booked(out: Path) -> bool:
+    with suppress(FsrsOptError), closing(Book(out)) as book:
+        counts = book.counts()
+        return counts["done"] > 0 and not counts["waiting"]
+    return False
 
 
 def below(process: int) -> list[psutil.Process]:
@@ -307,7 +321,7 @@ def main() -> None:
         for k in range(options.times):
             kind = kinds[k % len(kinds)]
             out = scratch / f"out-{k}"
-            moment = chance.uniform(0, bench.seconds)
+            moment = chance.uniform(0, LATEST * bench.seconds)
             happened = disturb(bench, kind, out, moment)
             counts[kind, happened if kind != "disk" else "full"] += 1
             print(

@@ -1,9 +1,10 @@
-"""The same batch on fsrs-rs: for each package of a list its parameters, one after another in one process.
+"""The same batch on fsrs-rs: for each package of a list its parameters, and how well they and the defaults
+predict, one after another in one process.
 
 Usage: fsrs_rs_batch.py LIST.json     (pairs of a package's path and its day start in seconds)
 
-Each is done as in fsrs_rs_command.py. Prints a JSON object: seconds and processor seconds, of all and of what
-`compute_parameters` took of it, and how many gave parameters. Runs in the peers' Python.
+Each is done as in fsrs_rs_command.py. Prints a JSON object: processor seconds of `compute_parameters` and of
+`evaluate`, and how many collections gave parameters. Runs in the peers' Python.
 """
 
 from __future__ import annotations
@@ -19,19 +20,25 @@ from fsrs_rs_python import DEFAULT_PARAMETERS, FSRS
 def main() -> None:
     with open(sys.argv[1], encoding="utf-8") as file:
         packages = json.load(file)
-    started, processor_started, training, done = time.perf_counter(), time.process_time(), 0.0, 0
+    training = figures = 0.0
+    done = 0
     for package, day_start in packages:
         found = items(read(package), day_start)
         card_ids = [card_id for _, card_id, _ in found]
-        began = time.perf_counter()
+        its_items = [item for _, _, item in found]
+        began = time.process_time()
         try:
-            FSRS(DEFAULT_PARAMETERS).compute_parameters([item for _, _, item in found], card_ids)
-            done += 1
+            fitted = FSRS(DEFAULT_PARAMETERS).compute_parameters(its_items, card_ids)
         except Exception as error:  # too few items, for one
             print(package, error, file=sys.stderr)
-        training += time.perf_counter() - began
-    seconds, processor = time.perf_counter() - started, time.process_time() - processor_started
-    print(json.dumps({"seconds": seconds, "processor": processor, "training": training, "done": done}))
+            continue
+        trained = time.process_time()
+        for parameters in (fitted, DEFAULT_PARAMETERS):
+            FSRS(parameters).evaluate(its_items)
+        training += trained - began
+        figures += time.process_time() - trained
+        done += 1
+    print(json.dumps({"training": training, "figures": figures, "done": done}))
 
 
 if __name__ == "__main__":
