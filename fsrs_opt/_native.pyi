@@ -43,6 +43,7 @@ class TrustRegion:
         max_passes: int,
         fisher_steps: int,
         promise: float,
+        patience: int,
     ) -> None: ...
     @property
     def wants_fisher(self) -> bool: ...

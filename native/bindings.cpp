@@ -61,7 +61,7 @@ using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::
 
 fsrs::TrustRegion *trust_region(const Array<double> &low, const Array<double> &high, const Array<double> &centre,
                                 const Array<double> &sigma, double ceiling, int relearning_steps, int max_passes,
-                                int fisher_steps, double promise) {
+                                int fisher_steps, double promise, int patience) {
     fsrs::Settings s;
     auto copy = [](const Array<double> &from, double *to) { std::copy_n(parameters(from), fsrs::kParameters, to); };
     copy(low, s.low);
@@ -73,6 +73,7 @@ fsrs::TrustRegion *trust_region(const Array<double> &low, const Array<double> &h
     s.max_passes = max_passes;
     s.fisher_steps = fisher_steps;
     s.promise = promise;
+    s.patience = patience;
     return new fsrs::TrustRegion(s);
 }
 
@@ -181,7 +182,7 @@ NB_MODULE(_native, m) {
     nb::class_<fsrs::TrustRegion>(m, "TrustRegion", "The solver's arithmetic: training/trust_region.py, compiled.")
         .def(nb::new_(&trust_region), nb::arg("low"), nb::arg("high"), nb::arg("centre"), nb::arg("sigma"),
              nb::arg("ceiling"), nb::arg("relearning_steps"), nb::arg("max_passes"), nb::arg("fisher_steps"),
-             nb::arg("promise"))
+             nb::arg("promise"), nb::arg("patience"))
         .def_ro("wants_fisher", &fsrs::TrustRegion::wants_fisher)
         .def_ro("done", &fsrs::TrustRegion::done)
         .def_ro("converged", &fsrs::TrustRegion::converged)

@@ -81,6 +81,7 @@ void fit(const Input &input, int relearning_steps, bool frozen, std::mt19937 &ra
     settings.max_passes = 30;
     settings.fisher_steps = 3;
     settings.promise = 1e-3;
+    settings.patience = 2;
     fsrs::TrustRegion state(settings);
     bool held[fsrs::kParameters] = {frozen, frozen, frozen, frozen};
     double w[fsrs::kParameters], next[fsrs::kParameters];

@@ -17,7 +17,7 @@ from fsrs_opt.model import parameters
 from fsrs_opt.model.fsrs6 import FSRS6
 from fsrs_opt.model.kernel import choose
 from fsrs_opt.model.passes import PassResult, as_array
-from fsrs_opt.training.trust_region import FISHER_STEPS, MAX_PASSES, PROMISE, TrustRegion
+from fsrs_opt.training.trust_region import FISHER_STEPS, MAX_PASSES, PATIENCE, PROMISE, TrustRegion
 
 if TYPE_CHECKING:
     from fsrs_opt import _native
@@ -26,7 +26,13 @@ _NONE_HELD = np.zeros(parameters.N_PARAMETERS, dtype=bool)
 
 
 def _compiled(
-    *, relearning_steps: int, short_term: bool, max_passes: int, promise: float, fisher_steps: int
+    *,
+    relearning_steps: int,
+    short_term: bool,
+    max_passes: int,
+    promise: float,
+    fisher_steps: int,
+    patience: int,
 ) -> _native.TrustRegion:
     """The compiled twin of `TrustRegion`."""
     from fsrs_opt import _native
@@ -42,6 +48,7 @@ def _compiled(
         max_passes=max_passes,
         fisher_steps=fisher_steps,
         promise=promise,
+        patience=patience,
     )
 
 
@@ -61,6 +68,7 @@ class Solver:
         max_passes: int = MAX_PASSES,
         promise: float = PROMISE,
         fisher_steps: int = FISHER_STEPS,
+        patience: int = PATIENCE,
         kernel: str | None = None,
     ) -> None:
         self.param_groups: list[dict[str, Any]] = [{"params": [model.w]}]
@@ -72,6 +80,7 @@ class Solver:
             max_passes=max_passes,
             promise=promise,
             fisher_steps=fisher_steps,
+            patience=patience,
         )
 
     @property
