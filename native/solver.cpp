@@ -7,7 +7,7 @@ namespace fsrs {
 
 namespace {
 
-constexpr int n_log = 4;  // w0..w3 count by their logarithm
+constexpr int n_log = kInitialStabilities;  // they count by their logarithm
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kTiny = 1e-11;
 constexpr int kMaxIterations = 500;
@@ -45,6 +45,25 @@ void substitute(int n, const double *l, int stride, double *x) {  // x := (L L^T
     }
 }
 
+// a := a^-1, Gauss-Jordan; false where the symmetric a is not positive definite, as its pivots tell.
+bool invert(int n, double *a) {
+    for (int k = 0; k < n; ++k) {
+        double *__restrict pivot_row = a + k * n;
+        if (!(pivot_row[k] > 0)) return false;
+        const double inverse = 1 / pivot_row[k];
+        pivot_row[k] = 1;
+        for (int j = 0; j < n; ++j) pivot_row[j] *= inverse;
+        for (int i = 0; i < n; ++i) {
+            if (i == k) continue;
+            double *__restrict row = a + i * n;
+            const double factor = row[k];
+            row[k] = 0;
+            for (int j = 0; j < n; ++j) row[j] -= factor * pivot_row[j];
+        }
+    }
+    return true;
+}
+
 bool contains(const std::vector<int> &some, int k) { return std::find(some.begin(), some.end(), k) != some.end(); }
 
 double dot(const Limit &limit, const double *x) {
@@ -70,13 +89,8 @@ std::vector<double> solve_qp(int n, const std::vector<double> &hessian, const st
     limits.erase(std::remove_if(limits.begin(), limits.end(), is_empty), limits.end());
     const int m = int(limits.size());
 
-    std::vector<double> factor = hessian;
-    if (!cholesky(n, factor.data(), n)) return nothing;
-    std::vector<double> inverse(n * n, 0.0);  // symmetric: row i is also column i
-    for (int i = 0; i < n; ++i) {
-        inverse[i * n + i] = 1;
-        substitute(n, factor.data(), n, &inverse[i * n]);
-    }
+    std::vector<double> inverse = hessian;  // symmetric: row i is also column i
+    if (!invert(n, inverse.data())) return nothing;
     std::vector<double> x(n);
     for (int i = 0; i < n; ++i)
         for (int j = 0; j < n; ++j) x[i] -= inverse[i * n + j] * gradient[j];

@@ -99,7 +99,6 @@ def fit(
     """
     _check(recipe, stages, relearning_steps)
     kernel = choose(kernel, device)
-    model = FSRS6(device=device, relearning_steps=relearning_steps, short_term=short_term)
     classic = recipe == "classic"
     rung, messages = ladder.rung(
         kept_by_filter(data).items if classic else data.items, left_by_filter=classic
@@ -108,6 +107,7 @@ def fit(
     done: list[Stage] = []
 
     pretrained = None
+    w = DEFAULTS.copy()
     if rung != "defaults" and "pretrain" in wanted:
         pretrained = pretrain(data, kernel=kernel)
         if pretrained is None:
@@ -116,9 +116,9 @@ def fit(
                 + (" at its start and are not frozen in train." if rung == "all" else ".")
             )
         else:
-            with torch.no_grad():
-                model.w[:N_INITIAL_STABILITIES] = torch.from_numpy(pretrained.initial_stability)
+            w[:N_INITIAL_STABILITIES] = pretrained.initial_stability
 
+    model = FSRS6(w, device=device, relearning_steps=relearning_steps, short_term=short_term)
     start = model.parameters_array()
     j = map_objective(data, device=device, kernel=kernel) if len(data) else None
     objective = None if j is None else LastPass(j)
@@ -186,7 +186,8 @@ def _check(recipe: str, stages: Sequence[str], relearning_steps: int) -> None:
 
 def _sound(w: FloatArray) -> bool:
     """Finite, and the initial stabilities in order. (The ranges are enforced by every step.)"""
-    return bool(np.isfinite(w).all() and (np.diff(w[:N_INITIAL_STABILITIES]) >= 0).all())
+    initial = w[:N_INITIAL_STABILITIES].tolist()
+    return initial == sorted(initial) and bool(np.isfinite(w).all())
 
 
 def _notes(result: FitResult) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ import torch
 
 from fsrs_opt.model.fsrs6 import FSRS6
 from fsrs_opt.training.data import TrainingSet, kept_by_filter, mini_batches, windowed_batch
-from fsrs_opt.training.objective import Batch, ClassicPrior, MapPrior, Objective
+from fsrs_opt.training.objective import ClassicPrior, LastPass, MapPrior, Objective
 from fsrs_opt.training.solver import Solver
 from fsrs_opt.training.step import training_step
 from fsrs_opt.training.trust_region import FISHER_STEPS, PATIENCE, PROMISE
@@ -69,7 +69,7 @@ def map_objective(data: TrainingSet, *, device: str = "cpu", kernel: str | None 
 
 def run_map(
     model: FSRS6,
-    objective: Batch,
+    objective: LastPass,
     name: str,
     progress: ProgressCallback | None,
     *,
@@ -86,14 +86,17 @@ def run_map(
         patience=effort.patience,
         fisher_steps=effort.fisher_steps,
         kernel=kernel,
+        onward=objective.compiled if progress is None else None,
     )
-    start = math.inf
+    start: float | None = None
     while not solver.done:
-        training_step(model, objective, solver)
-        if math.isinf(start):
-            start = solver.objective
+        loss = training_step(model, objective, solver).loss
+        start = loss if start is None else start
         if progress is not None:
             progress(Progress(name, solver.passes, None, solver.objective))
+    if solver.last is not None:
+        objective.remember(*solver.last)
+    assert start is not None
     return Stage(name, solver.passes, solver.objective, solver.converged), start
 
 
