@@ -130,13 +130,6 @@ AlignedBytes lay_out(Trie &trie, Block &block) {
     int32_t *parent = reinterpret_cast<int32_t *>(weight + n), *slot = parent + n;
     Level *levels_ = reinterpret_cast<Level *>(slot + nodes);
     std::copy(levels.begin(), levels.end(), levels_);
-    auto pad = [&](const Level &level, int32_t before) {  // an unscored Good on the same day, of a parent in the level before
-        for (int32_t s = level.end; s < padded(level.end); ++s)
-            delta_t[s] = weight[s] = 0.0f, rating[s] = 3.0f, parent[s] = before;
-    };
-    for (size_t l = 0; l < levels.size(); ++l) pad(levels[l], l ? levels[l - 1].begin : 0);
-    pad(block.leaves, 0);
-
     for (size_t id = 0; id < nodes; ++id) {
         const Trie::Node &node = trie.nodes[id];
         const size_t level = size_t(node.level);
@@ -147,6 +140,12 @@ AlignedBytes lay_out(Trie &trie, Block &block) {
         weight[s] = float(node.weight);
         parent[s] = slot[node.parent];
     }
+    auto pad = [&](const Level &level) {  // with unscored Goods on the same day, siblings of the last node
+        for (int32_t s = level.end; s < padded(level.end); ++s)
+            delta_t[s] = weight[s] = 0.0f, rating[s] = 3.0f, parent[s] = parent[level.end - 1];
+    };
+    for (const Level &level : levels) pad(level);
+    pad(block.leaves);
     block.delta_t = delta_t, block.rating = rating, block.weight = weight;
     block.parent = parent, block.slot = slot;
     block.inner = levels_, block.rest = levels_ + block.n_inner;
