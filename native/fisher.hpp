@@ -25,21 +25,25 @@ struct Products {  // float32 sums per lane of a register
 __attribute__((noinline)) void add_products(const Rows &rows, int n, Products &products) {
     VFloat(*tile)[kTile][kTile] = products.tile;
     const VFloat *residual = rows.residual;
-    for (int i = 0; i < kTiles; ++i) {
+    for (int i = 0; i < kTiles; ++i, ++tile) {
         const VFloat *a0 = rows.column[3 * i], *a1 = rows.column[3 * i + 1], *a2 = rows.column[3 * i + 2];
-        VFloat r0{}, r1{}, r2{};
-        for (int k = 0; k < n; ++k) {
-            r0 += a0[k] * residual[k];
-            r1 += a1[k] * residual[k];
-            r2 += a2[k] * residual[k];
+        {  // on the diagonal, half a tile and the residuals: as many sums side by side as in a whole tile
+            VFloat s00{}, s01{}, s02{}, s11{}, s12{}, s22{}, r0{}, r1{}, r2{};
+            for (int k = 0; k < n; ++k) {
+                const VFloat x0 = a0[k], x1 = a1[k], x2 = a2[k], y = residual[k];
+                s00 += x0 * x0, s01 += x0 * x1, s02 += x0 * x2;
+                s11 += x1 * x1, s12 += x1 * x2, s22 += x2 * x2;
+                r0 += x0 * y, r1 += x1 * y, r2 += x2 * y;
+            }
+            VFloat(&s)[kTile][kTile] = *tile;
+            s[0][0] += s00, s[0][1] += s01, s[0][2] += s02, s[1][1] += s11, s[1][2] += s12, s[2][2] += s22;
+            products.residual[3 * i].add(Lanes<1>{{r0}});
+            products.residual[3 * i + 1].add(Lanes<1>{{r1}});
+            products.residual[3 * i + 2].add(Lanes<1>{{r2}});
         }
-        products.residual[3 * i].add(Lanes<1>{{r0}});
-        products.residual[3 * i + 1].add(Lanes<1>{{r1}});
-        products.residual[3 * i + 2].add(Lanes<1>{{r2}});
-        for (int j = i; j < kTiles; ++j, ++tile) {
+        for (int j = i + 1; j < kTiles; ++j) {
             const VFloat *b0 = rows.column[3 * j], *b1 = rows.column[3 * j + 1],
                          *b2 = rows.column[3 * j + 2];
-            VFloat(&s)[kTile][kTile] = *tile;
             VFloat s00{}, s01{}, s02{}, s10{}, s11{}, s12{}, s20{}, s21{}, s22{};
             for (int k = 0; k < n; ++k) {
                 VFloat x0 = b0[k], x1 = b1[k], x2 = b2[k], y = a0[k];
@@ -49,6 +53,7 @@ __attribute__((noinline)) void add_products(const Rows &rows, int n, Products &p
                 y = a2[k];
                 s20 += y * x0, s21 += y * x1, s22 += y * x2;
             }
+            VFloat(&s)[kTile][kTile] = *++tile;
             s[0][0] += s00, s[0][1] += s01, s[0][2] += s02, s[1][0] += s10, s[1][1] += s11, s[1][2] += s12;
             s[2][0] += s20, s[2][1] += s21, s[2][2] += s22;
         }
@@ -234,7 +239,7 @@ void fisher_block(const Block &block, const Constants &c, void *workspace, doubl
     for (int i = 0; i < kTiles; ++i)
         for (int j = i; j < kTiles; ++j, ++tile)
             for (int a = 0; a < kTile; ++a)
-                for (int b = 0; b < kTile; ++b) {
+                for (int b = i == j ? a : 0; b < kTile; ++b) {
                     int row = parameter(kTile * i + a), column = parameter(kTile * j + b);
                     double value = sum((*tile)[a][b]);
                     fisher[row * kParameters + column] = value;
