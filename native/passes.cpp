@@ -45,6 +45,21 @@ struct Cpu {
 };
 #endif
 
+// Of the threads of a pass. The calling thread keeps them for its next pass: memory given back and asked for again comes
+// with empty pages, which cost more to fill than a small log's pass does.
+struct Workspaces {
+    std::vector<AlignedBytes> each;
+    size_t bytes = 0;
+
+    void reserve(size_t threads, size_t wanted) {
+        if (wanted > bytes) {
+            each.clear();
+            bytes = wanted;
+        }
+        while (each.size() < threads) each.push_back(allocate_aligned(bytes));
+    }
+};
+
 // work(block, workspace) for every block, on up to `threads` threads, the largest blocks first.
 template <class Work>
 void over_blocks(const Pack &pack, int threads, size_t workspace_bytes, Work work) {
@@ -52,16 +67,17 @@ void over_blocks(const Pack &pack, int threads, size_t workspace_bytes, Work wor
     const size_t blocks = pack.blocks().size();
     const size_t useful = std::min(blocks, pack.slots() / kSlotsPerThread);
     const size_t n = std::clamp<size_t>(size_t(std::max(threads, 1)), 1, std::max<size_t>(useful, 1));
+    thread_local Workspaces workspaces;
+    workspaces.reserve(n, workspace_bytes);
     struct Shared {
         Work &work;
-        std::vector<AlignedBytes> workspaces;
+        const Workspaces &workspaces;
         size_t blocks;
         std::atomic<size_t> next{0};
-    } shared{work, {}, blocks};
-    for (size_t i = 0; i < n; ++i) shared.workspaces.push_back(allocate_aligned(workspace_bytes));
+    } shared{work, workspaces, blocks};
     const Task task = [](void *context, size_t place) noexcept {
         Shared &s = *static_cast<Shared *>(context);
-        for (size_t block; (block = s.next.fetch_add(1)) < s.blocks;) s.work(block, s.workspaces[place].get());
+        for (size_t block; (block = s.next.fetch_add(1)) < s.blocks;) s.work(block, s.workspaces.each[place].get());
     };
     if (n == 1) return task(&shared, 0);
     run_together(n - 1, task, &shared);
