@@ -22,9 +22,11 @@ using Clock = std::chrono::steady_clock;
 // After a job a helper looks out for the next before it sleeps: waking it takes the caller 5 to 20 microseconds, and the
 // passes of a fit follow each other sooner than this.
 constexpr std::chrono::microseconds kLookout{200};
-// Not if others want its processor, which shows when it gets it back this late: it could be the caller who waits for it.
+// A helper that gets its processor back this late, when it has offered it to others, shares it with them. It could lose it
+// amid its part and hold up the caller for milliseconds: it sleeps, and is not woken for a while.
 constexpr std::chrono::microseconds kLate{20};
-constexpr int kPauses = 32;  // about a microsecond, between offers of the processor
+constexpr std::chrono::milliseconds kRest{10};
+constexpr int kPauses = 32;  // about a microsecond
 constexpr uint64_t kPlaces = 0xffff;
 
 void relax() {
@@ -35,14 +37,13 @@ void relax() {
 #endif
 }
 
-// Waits about a microsecond, or until `ready`, and offers the processor to others.
+// Waits about a microsecond, or until `ready`.
 template <class Ready>
 bool spin(Ready ready) {
     for (int k = 0; k < kPauses; ++k) {
         if (ready()) return true;
         relax();
     }
-    std::this_thread::yield();
     return ready();
 }
 
@@ -53,6 +54,7 @@ struct Pool {
     alignas(64) std::atomic<size_t> ended{0};  // helpers that are through with it
     std::atomic<bool> taken{false};            // by a caller
     std::atomic<size_t> asleep{0};
+    std::atomic<Clock::rep> rest{0};  // until then nobody is woken
     Task task = nullptr;  // of the job
     void *context = nullptr;
     size_t threads = 0;
@@ -61,26 +63,37 @@ struct Pool {
 };
 
 [[noreturn]] void help(Pool &pool) {
-    uint64_t job, last = 0;  // the job it took part in last, of which it wants no second place
+    uint64_t job, last = 0;  // the last job that is none of its business any more
     auto wanted = [&] {
         job = pool.job;
         return (job & kPlaces) != 0 && job >> 16 != last;
     };
-    for (;;) {
+    auto look_out = [&] {
         const auto begin = Clock::now();
-        for (auto before = begin, now = begin; !spin(wanted); before = now) {
+        for (auto now = begin; now - begin < kLookout;) {
+            const auto offered = now;
+            std::this_thread::yield();
             now = Clock::now();
-            if (now - begin < kLookout && now - before < kLate) continue;
-            std::unique_lock<std::mutex> lock(pool.mutex);
-            ++pool.asleep;  // before it looks once more: a caller who does not see this has been seen
-            pool.wake.wait(lock, wanted);
-            --pool.asleep;
-            break;
+            if (now - offered > kLate) {
+                pool.rest = (now + kRest).time_since_epoch().count();
+                last = pool.job >> 16;
+                return false;
+            }
+            if (spin(wanted)) return true;
         }
-        if (!pool.job.compare_exchange_strong(job, job - 1)) continue;
-        last = job >> 16;
-        pool.task(pool.context, job & kPlaces);
-        ++pool.ended;
+        return false;
+    };
+    for (;;) {
+        while (look_out()) {
+            if (!pool.job.compare_exchange_strong(job, job - 1)) continue;
+            last = job >> 16;
+            pool.task(pool.context, job & kPlaces);
+            ++pool.ended;
+        }
+        std::unique_lock<std::mutex> lock(pool.mutex);
+        ++pool.asleep;  // before it looks once more: a caller who does not see this has been seen
+        pool.wake.wait(lock, wanted);
+        --pool.asleep;
     }
 }
 
@@ -122,13 +135,13 @@ void run_together(size_t helpers, Task task, void *context) {
     pool.ended = 0;
     const uint64_t number = (pool.job >> 16) + 1;
     pool.job = number << 16 | helpers;
-    if (pool.asleep != 0) {
+    if (pool.asleep != 0 && Clock::now().time_since_epoch().count() >= pool.rest) {
         { std::lock_guard<std::mutex> lock(pool.mutex); }  // who has looked for the last time waits by now
         for (size_t k = 0; k < helpers; ++k) pool.wake.notify_one();
     }
     task(context, 0);
     const size_t left = pool.job.exchange(number << 16) & kPlaces;
-    while (!spin([&] { return pool.ended == helpers - left; })) {}
+    while (!spin([&] { return pool.ended == helpers - left; })) std::this_thread::yield();
     pool.taken = false;
 }
 
