@@ -30,18 +30,20 @@ struct Kahan {
 template <int N>
 struct Loss {
     Lanes<N> value, slope;
-    Mask<N> inside;  // R is not clamped
+    Lanes<N> information;  // weight R^2 / (R (1 - R)), 0 where R is clamped
 };
 template <int N>
 FSRS_INLINE Loss<N> loss(const Constants &c, const Review<N> &r, const Trace<N> &x) {
     Loss<N> l;
     Lanes<N> minus_log_r = c.w[20] * x.log_growth;
-    l.inside = (x.forgotten >= kRMin) & (minus_log_r <= all<N>(-kLogRMin));
+    const Mask<N> inside = (x.forgotten >= kRMin) & (minus_log_r <= all<N>(-kLogRMin));
     Lanes<N> forgotten = max(x.forgotten, kRMin);
     // 1 - R has lost the last digits of a small R; the logarithm gets them back
     Lanes<N> lost = keep(forgotten >= 0.5f, (1.0f - forgotten) - x.recall);
     l.value = r.weight * select(r.again, -log(forgotten, lost), clamp(minus_log_r, kRMin, -kLogRMin));
-    l.slope = keep(l.inside, r.weight * select(r.again, -x.recall / forgotten, 1.0f));
+    const Lanes<N> weight = keep(inside, r.weight);
+    l.information = weight * (x.recall / forgotten);
+    l.slope = select(r.again, -l.information, weight);
     return l;
 }
 

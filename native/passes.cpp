@@ -1,12 +1,12 @@
 #include "passes.hpp"
 
+#include "pool.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstdlib>
 #include <stdexcept>
-#include <system_error>
-#include <thread>
 
 #if defined(FSRS_X86)
 #include <cpuid.h>
@@ -20,7 +20,7 @@ namespace {
 constexpr double kLow[kParameters] = {1e-4, 1e-4, 1e-4, 1e-4, 0, -1, -1, -1, -1, -1, -1, 1e-6, -1, -1, -1, -1, 0, -1, -1, -1, 0.01};
 constexpr double kHigh[kParameters] = {1e3, 1e3, 1e3, 1e3, 20, 5, 10, 1, 6, 2, 5, 50, 1, 2, 6, 5, 20, 4, 4, 2, 2};
 
-constexpr size_t kSlotsPerThread = 16384;  // less work than this does not pay for starting a thread
+constexpr size_t kSlotsPerThread = 2048;  // some 20 us of a gradient pass; less does not pay for waking a thread
 
 void validate(const double *w) {
     for (int k = 0; k < kParameters; ++k)
@@ -45,27 +45,42 @@ struct Cpu {
 };
 #endif
 
-// work(block, workspace) for every block, on up to `threads` threads.
+// Of the threads of a pass. The calling thread keeps them for its next pass: memory given back and asked for again comes
+// with empty pages, which cost more to fill than a small log's pass does.
+struct Workspaces {
+    std::vector<AlignedBytes> each;
+    size_t bytes = 0;
+
+    void reserve(size_t threads, size_t wanted) {
+        if (wanted > bytes) {
+            each.clear();
+            bytes = wanted;
+        }
+        while (each.size() < threads) each.push_back(allocate_aligned(bytes));
+    }
+};
+
+// work(block, workspace) for every block, on up to `threads` threads, the largest blocks first.
 template <class Work>
 void over_blocks(const Pack &pack, int threads, size_t workspace_bytes, Work work) {
+    static_assert(noexcept(work(size_t(), nullptr)), "an exception could not leave another thread");
     const size_t blocks = pack.blocks().size();
-    const size_t useful = std::min(blocks, pack.slots() / kSlotsPerThread + 1);
+    const size_t useful = std::min(blocks, pack.slots() / kSlotsPerThread);
     const size_t n = std::clamp<size_t>(size_t(std::max(threads, 1)), 1, std::max<size_t>(useful, 1));
-    std::vector<AlignedBytes> workspaces;
-    for (size_t i = 0; i < n; ++i) workspaces.push_back(allocate_aligned(workspace_bytes));
-    std::atomic<size_t> next{0};
-    auto run = [&](size_t thread) {
-        for (size_t block; (block = next.fetch_add(1)) < blocks;) work(block, workspaces[thread].get());
+    thread_local Workspaces workspaces;
+    workspaces.reserve(n, workspace_bytes);
+    struct Shared {
+        Work &work;
+        const Workspaces &workspaces;
+        size_t blocks;
+        std::atomic<size_t> next{0};
+    } shared{work, workspaces, blocks};
+    const Task task = [](void *context, size_t place) noexcept {
+        Shared &s = *static_cast<Shared *>(context);
+        for (size_t block; (block = s.next.fetch_add(1)) < s.blocks;) s.work(block, s.workspaces.each[place].get());
     };
-    std::vector<std::thread> others;
-    others.reserve(n);
-    try {
-        for (size_t i = 1; i < n; ++i) others.emplace_back(run, i);
-    } catch (const std::system_error &) {
-        // no more threads to be had: those that started, and this one, do the work
-    }
-    run(0);
-    for (std::thread &other : others) other.join();
+    if (n == 1) return task(&shared, 0);
+    run_together(n - 1, task, &shared);
 }
 
 }  // namespace
@@ -131,7 +146,7 @@ void evaluate(const Pack &pack, const double *w, Wanted wanted, int threads, con
     const size_t n = wanted == Wanted::loss ? 1 : wanted == Wanted::gradient ? 1 + kParameters : 1 + kParameters + kFisher;
     const auto pass = wanted == Wanted::loss ? kernel.loss : wanted == Wanted::gradient ? kernel.gradient : kernel.fisher;
     std::vector<double> parts(pack.blocks().size() * n);
-    over_blocks(pack, threads, kernel.workspace(pack.largest()), [&](size_t block, void *workspace) {
+    over_blocks(pack, threads, kernel.workspace(pack.largest()), [&](size_t block, void *workspace) noexcept {
         pass(pack.blocks()[block], c, workspace, parts.data() + block * n);
     });
     std::fill(sums, sums + n, 0.0);
@@ -142,7 +157,7 @@ void evaluate(const Pack &pack, const double *w, Wanted wanted, int threads, con
 void forward(const Pack &pack, const double *w, int threads, const Kernel &kernel, const Output &out) {
     validate(w);
     const Constants c = constants(w);
-    over_blocks(pack, threads, kernel.workspace(pack.largest()), [&](size_t block, void *workspace) {
+    over_blocks(pack, threads, kernel.workspace(pack.largest()), [&](size_t block, void *workspace) noexcept {
         kernel.forward(pack.blocks()[block], c, workspace, out);
     });
 }

@@ -1,10 +1,12 @@
 // Runs every kernel over odd and random histories under AddressSanitizer and UndefinedBehaviorSanitizer
 // (make sanitize): exit 0 if nothing was read or written out of bounds and every sum is finite.
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdio>
 #include <random>
 #include <stdexcept>
+#include <thread>
 
 #include "objective.hpp"
 #include "pretrain.hpp"
@@ -14,7 +16,7 @@ namespace {
 const double kDefaults[fsrs::kParameters] = {0.212,  1.2931, 2.3065, 8.2956, 6.4133, 0.8334, 3.0194,
                                              0.001,  1.8722, 0.1666, 0.796,  1.4835, 0.0614, 0.2629,
                                              1.6483, 0.6014, 1.8729, 0.5425, 0.0912, 0.0658, 0.1542};
-int failures = 0;
+std::atomic<int> failures{0};
 
 void expect(bool right, const char *what) {
     if (!right) {
@@ -55,6 +57,13 @@ void all_passes(const Input &input) {
             fsrs::forward(pack, kDefaults, threads, *kernel, {R.data(), S.data(), D.data()});
             for (double s : S) expect(s >= 0.0009 && s <= 36500.1, "a stability is out of range");
         }
+}
+
+// Several callers of passes at the same time.
+void at_once(const Input &input) {
+    std::vector<std::thread> callers;
+    for (int k = 0; k < 3; ++k) callers.emplace_back([&input] { all_passes(input); });
+    for (std::thread &caller : callers) caller.join();
 }
 
 void refused(const Input &input, const char *what) {
@@ -116,6 +125,7 @@ int main() {
         Input input;
         for (int card = 0; card < cards; ++card) input.card(int(random() % 12), random);
         all_passes(input);
+        if (cards == 3000) at_once(input);
         for (int relearning_steps : {0, 1, 3}) fit(input, relearning_steps, cards % 2 == 0, random);
     }
     Input longest;
@@ -141,6 +151,6 @@ int main() {
     refused(bad, "no offsets");
     std::printf("kernels:");
     for (const fsrs::Kernel *kernel : fsrs::usable_kernels()) std::printf(" %s", kernel->isa);
-    std::printf("; %d failures\n", failures);
+    std::printf("; %d failures\n", failures.load());
     return failures != 0;
 }

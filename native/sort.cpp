@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kCode = 11, kChunk = 5;               // bits of a review, reviews of a key
 constexpr int32_t kLongest = (1 << kCode) / 4 - 2;  // longer intervals count as this one
-constexpr size_t kSmall = 48;                       // up to here comparing is quicker than counting digits
+constexpr size_t kSmall = 192;                      // up to here comparing is quicker than counting digits
 
 struct Entry {
     uint64_t key;

@@ -17,10 +17,10 @@ namespace {
 
 #if defined(__AVX512F__)
 constexpr int kVector = 16;  // floats in a register
-constexpr int kUnroll = 2;   // registers side by side: hides the latency of the recurrence
+constexpr int kUnroll = 2;  // registers side by side: hides the latency of the recurrence
 #elif defined(__AVX2__)
 constexpr int kVector = 8;
-constexpr int kUnroll = 4;
+constexpr int kUnroll = 2;
 #else
 constexpr int kVector = 4;
 #if defined(FSRS_UNROLL)
@@ -213,28 +213,133 @@ FSRS_INLINE void store(float *p, Lanes<N> a) { FSRS_EACH *(VFloatInMemory *)(p +
 template <int N>
 FSRS_INLINE void add_to(float *p, Lanes<N> a) { store(p, load<N>(p) + a); }
 
-// base[index of the lane] in every lane.
-FSRS_INLINE Lanes<1> gather(const float *base, VInt index) {
+// table[index[lane]] in every lane; processors' own instruction for it is slower on many.
+template <int N>
+FSRS_INLINE Lanes<N> gather(const float *table, const int32_t *index) {
+    Lanes<N> r;
+    FSRS_EACH {
+        const VInt at = *(const VIntInMemory *)(index + i * kVector);
+#define FSRS_4(k) table[at[k]], table[at[k + 1]], table[at[k + 2]], table[at[k + 3]]
 #if defined(__AVX512F__)
-    return {{(VFloat)_mm512_i32gather_ps((__m512i)index, base, 4)}};
+        r.v[i] = VFloat{FSRS_4(0), FSRS_4(4), FSRS_4(8), FSRS_4(12)};
 #elif defined(__AVX2__)
-    return {{VFloat{base[index[0]], base[index[1]], base[index[2]], base[index[3]], base[index[4]], base[index[5]], base[index[6]], base[index[7]]}}};
+        r.v[i] = VFloat{FSRS_4(0), FSRS_4(4)};
 #else
-    Lanes<1> r{};
-    for (int lane = 0; lane < kVector; ++lane) r.v[0][lane] = base[index[lane]];
+        r.v[i] = VFloat{FSRS_4(0)};
+#endif
+#undef FSRS_4
+    }
     return r;
+}
+
+// Where lanes find their values, if many tables are to be read at the same places. Neighbours in a level have parents
+// close together and in rising order: one register from the first's place on, or two, rearranged, hold what all want.
+template <int N>
+struct Places {
+    int first;
+    VInt lane;  // from the first on
+};
+struct FarPlaces {
+    const int32_t *index;
+    int begin;
+};
+FSRS_INLINE Lanes<1> gather(const float *table, FarPlaces places) {
+    return gather<1>(table - places.begin, places.index);
+}
+#if defined(__AVX2__)
+FSRS_INLINE VFloat load_anywhere(const float *p) {
+    VFloat r;
+    __builtin_memcpy(&r, p, sizeof r);
+    return r;
+}
+FSRS_INLINE Lanes<1> gather(const float *table, Places<1> places) {
+    const VFloat low = load_anywhere(table + places.first);
+#if defined(__AVX512F__)
+    return {{(VFloat)_mm512_permutexvar_ps((__m512i)places.lane, (__m512)low)}};
+#else
+    return {{(VFloat)_mm256_permutevar8x32_ps((__m256)low, (__m256i)places.lane)}};
 #endif
 }
-template <int N>
-FSRS_INLINE Lanes<N> gather(const float *base, const int32_t *index) {  // index aligned to a register
-    Lanes<N> r;
-    FSRS_EACH r.v[i] = gather(base, *(const VIntInMemory *)(index + i * kVector)).v[0];
-    return r;
+FSRS_INLINE Lanes<1> gather(const float *table, Places<2> places) {
+    const VFloat low = load_anywhere(table + places.first), high = load_anywhere(table + places.first + kVector);
+#if defined(__AVX512F__)
+    return {{(VFloat)_mm512_permutex2var_ps((__m512)low, (__m512i)places.lane, (__m512)high)}};
+#else
+    const __m256 from_low = _mm256_permutevar8x32_ps((__m256)low, (__m256i)places.lane);
+    const __m256 from_high = _mm256_permutevar8x32_ps((__m256)high, (__m256i)places.lane);
+    return {{(VFloat)_mm256_blendv_ps(from_low, from_high, (__m256)(places.lane << 28))}};  // bit 3 as sign
+#endif
 }
+#endif
+// body(places) for the places index[lane] - begin, which rise; it may read up to two registers from the first of them.
+template <class Body>
+FSRS_INLINE void with_places(const int32_t *index, int begin, Body body) {
+#if defined(__AVX2__)
+    const VInt lane = *(const VIntInMemory *)index - index[0];
+    const int last = index[kVector - 1] - index[0];
+    if (last < kVector) return body(Places<1>{index[0] - begin, lane});
+    if (last < 2 * kVector) return body(Places<2>{index[0] - begin, lane});
+#endif
+    body(FarPlaces{index, begin});
+}
+
 // to[index[lane]] += a's lane, one lane after the other.
 template <int N>
 FSRS_INLINE void scatter_add(float *to, const int32_t *index, Lanes<N> a) {
     FSRS_EACH for (int lane = 0; lane < kVector; ++lane) to[index[i * kVector + lane]] += a.v[i][lane];
+}
+
+// Three sums by place that lie side by side, in four floats each.
+struct Triple {
+    Lanes<1> a, b, c;
+};
+// to[index[lane]] += the lane's three values, one lane after the other.
+template <int N>
+FSRS_INLINE void scatter_add(float *to, const int32_t *index, Lanes<N> a, Lanes<N> b, Lanes<N> c) {
+#if defined(__SSE2__)
+    alignas(64) float from[3][N * kVector];
+    store(from[0], a), store(from[1], b), store(from[2], c);
+    for (int lane = 0; lane < N * kVector; lane += 4) {
+        __m128 p = _mm_load_ps(from[0] + lane), q = _mm_load_ps(from[1] + lane), r = _mm_load_ps(from[2] + lane), s{};
+        _MM_TRANSPOSE4_PS(p, q, r, s);
+        auto add = [&](int k, __m128 x) FSRS_INLINE_BODY {
+            float *place = to + 4 * size_t(index[lane + k]);
+            _mm_store_ps(place, _mm_add_ps(_mm_load_ps(place), x));
+        };
+        add(0, p), add(1, q), add(2, r), add(3, s);
+    }
+#else
+    FSRS_EACH for (int lane = 0; lane < kVector; ++lane) {
+        float *place = to + 4 * size_t(index[i * kVector + lane]);
+        place[0] += a.v[i][lane], place[1] += b.v[i][lane], place[2] += c.v[i][lane];
+    }
+#endif
+}
+// The sums of a register of places.
+FSRS_INLINE Triple load_triple(const float *from) {
+    Triple t;
+#if defined(__SSE2__)
+    __m128 row[3][kVector / 4];
+    for (int k = 0; k < kVector / 4; ++k, from += 16) {
+        __m128 p = _mm_load_ps(from), q = _mm_load_ps(from + 4), r = _mm_load_ps(from + 8), s = _mm_load_ps(from + 12);
+        _MM_TRANSPOSE4_PS(p, q, r, s);
+        row[0][k] = p, row[1][k] = q, row[2][k] = r;
+    }
+#if defined(__AVX512F__)
+    auto join = [](const __m128 *x) FSRS_INLINE_BODY {
+        return (VFloat)_mm512_insertf32x8(_mm512_castps256_ps512(_mm256_set_m128(x[1], x[0])), _mm256_set_m128(x[3], x[2]), 1);
+    };
+#elif defined(__AVX2__)
+    auto join = [](const __m128 *x) FSRS_INLINE_BODY { return (VFloat)_mm256_set_m128(x[1], x[0]); };
+#else
+    auto join = [](const __m128 *x) FSRS_INLINE_BODY { return (VFloat)x[0]; };
+#endif
+    t.a.v[0] = join(row[0]), t.b.v[0] = join(row[1]), t.c.v[0] = join(row[2]);
+#else
+    for (int lane = 0; lane < kVector; ++lane, from += 4)
+        t.a.v[0][lane] = from[0], t.b.v[0][lane] = from[1], t.c.v[0][lane] = from[2];
+#endif
+    return t;
 }
 
 FSRS_INLINE bool everywhere(Mask<1> m) {  // true in every lane

@@ -11,6 +11,10 @@ allowed five times the error.
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import numpy as np
@@ -248,6 +252,45 @@ def test_sums_do_not_depend_on_the_number_of_threads(isa: str) -> None:
     one, three = (packed.forward(DEFAULTS, threads, isa) for threads in (1, 3))
     for a, b in zip(one, three, strict=True):
         assert np.array_equal(a, b, equal_nan=True)
+
+
+def test_several_callers_at_once_get_the_same_sums() -> None:
+    packed = pack(random_batch(20000))
+    alone = packed.loss(DEFAULTS, 1)
+
+    def passes(threads: int) -> bool:
+        return all(packed.loss(DEFAULTS, threads) == alone for _ in range(50))
+
+    with ThreadPoolExecutor(4) as callers:
+        assert all(callers.map(passes, (1, 2, 3, 4)))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_child_process_made_by_fork_has_threads_of_its_own() -> None:
+    packed = pack(random_batch(20000))
+    alone = packed.loss(DEFAULTS, 3)
+    for _ in range(5):
+        child = os.fork()
+        if child == 0:
+            same = all(packed.loss(DEFAULTS, 3) == alone for _ in range(5))
+            os._exit(0 if same else 1)
+        assert os.waitpid(child, 0)[1] == 0
+        assert packed.loss(DEFAULTS, 3) == alone
+
+
+def test_threads_do_not_keep_the_interpreter_from_ending() -> None:
+    script = (
+        "import numpy as np; from fsrs_opt import _native\n"
+        "n = 60000; rng = np.random.default_rng(0)\n"
+        "days = rng.integers(1, 900, n).astype(np.int32)\n"
+        "rating = rng.integers(1, 5, n).astype(np.int8)\n"
+        "packed = _native.Pack(np.arange(0, n + 1, 6), rating, days, np.ones(n))\n"
+        "print(packed.loss(rng.uniform(0.5, 0.6, 21), 3))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert float(done.stdout) > 0
 
 
 def test_first_reviews_are_never_scored() -> None:
