@@ -36,7 +36,9 @@ SEARCHES = ('preset:"Default" -is:suspended', 'preset:"Default" -tag:leech -flag
 
 def enlarge(package: Path, folder: Path, rows: int) -> Path:
     """The database of a package with at least `rows` revlog rows."""
-    file, _, _ = unpack(package, folder)
+    unpacked, _, _ = unpack(package, lambda: folder)
+    file = folder / "enlarged.anki2"
+    file.write_bytes(unpacked if isinstance(unpacked, bytes) else unpacked.read_bytes())
     with closing(sqlite3.connect(file)) as database:
         database.create_collation("unicase", lambda a, b: (a > b) - (a < b))
         have = database.execute("select count(*) from revlog").fetchone()[0]

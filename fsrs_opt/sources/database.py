@@ -13,9 +13,10 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from io import BytesIO
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from fsrs_opt.errors import SourceError
 from fsrs_opt.sources.detect import SQLITE_MAGIC, read_head, reason
@@ -35,11 +36,12 @@ DAMAGED_ADVICE: Final = "in Anki choose Tools > Check Database, then copy or exp
 
 @dataclass(frozen=True)
 class Database:
-    """An open database. named: the file that messages speak of; file: what is read, which does not change."""
+    """An open database. named: the file that messages speak of; content: what is read, which does not change,
+    as bytes."""
 
     connection: sqlite3.Connection
     named: Path
-    file: Path
+    content: BinaryIO
     notes: tuple[str, ...] = ()
 
 
@@ -73,19 +75,39 @@ def open_live(path: Path) -> Iterator[Database]:
         copy = _copy_together(path, extra, folder)
         _recover(copy, named=path)
         with open_still(copy, named=path) as database:
-            yield Database(database.connection, path, copy, _copy_notes(path, held, extra))
+            yield replace(database, notes=_copy_notes(path, held, extra))
 
 
 @contextmanager
-def open_still(file: Path, *, named: Path) -> Iterator[Database]:
-    """A database file that nobody writes to, opened in place without locks."""
-    with _database_errors(named):
-        connection = sqlite3.connect(uri(file), uri=True, isolation_level=None)
-        with closing(connection):
-            connection.create_collation("unicase", unicase)
-            connection.text_factory = _text
-            connection.execute("pragma trusted_schema = off")
-            yield Database(connection, named, file)
+def open_still(file: Path | bytes, *, named: Path) -> Iterator[Database]:
+    """A database file that nobody writes to, or the content of one, opened in place without locks."""
+    where = ":memory:" if isinstance(file, bytes) else uri(file)
+    with (
+        _database_errors(named),
+        _content(file, named) as content,
+        closing(sqlite3.connect(where, uri=True, isolation_level=None)) as connection,
+    ):
+        if isinstance(file, bytes):
+            connection.deserialize(_without_wal(file))
+        connection.create_collation("unicase", unicase)
+        connection.text_factory = _text
+        connection.execute("pragma trusted_schema = off")
+        yield Database(connection, named, content)
+
+
+def _content(file: Path | bytes, named: Path) -> BinaryIO:
+    if isinstance(file, bytes):
+        return BytesIO(file)
+    try:
+        return file.open("rb", buffering=0)
+    except OSError as error:
+        raise SourceError(f"{named} cannot be opened: {reason(error)}.") from None
+
+
+def _without_wal(content: bytes) -> bytes:
+    """The same database in the mode without a WAL: SQLite has none in memory, and refuses."""
+    wal_mode = content[18:20] == bytes((_WAL_VERSION, _WAL_VERSION))
+    return content[:18] + b"\1\1" + content[20:] if wal_mode else content
 
 
 def uri(file: Path) -> str:
@@ -113,6 +135,8 @@ def _database_errors(named: Path) -> Iterator[None]:
                 f"{named} is a database but not laid out like Anki's ({reason(error)}); {DAMAGED_ADVICE}."
             ) from None
         raise SourceError(f"{named} is damaged ({reason(error)}); {DAMAGED_ADVICE}.") from None
+    except UnicodeDecodeError:  # SQLite's message quotes what it cannot read
+        raise SourceError(f"{named} is damaged (unreadable table names); {DAMAGED_ADVICE}.") from None
 
 
 def _in_wal_mode(path: Path) -> bool:

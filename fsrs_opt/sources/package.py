@@ -1,4 +1,4 @@
-"""Anki's packages: the database in a .colpkg or .apkg, unpacked into a temporary folder.
+"""Anki's packages: the database in a .colpkg or .apkg, unpacked into memory, or if large into a folder.
 
 Only the one database member is ever unpacked, to a file name of ours, and never more of it than a bound
 allows: sizes written in a zip or a zstd frame are not believed.
@@ -7,6 +7,7 @@ allows: sizes written in a zip or a zstd frame are not believed.
 from __future__ import annotations
 
 import lzma
+import sqlite3
 import struct
 import zipfile
 import zlib
@@ -33,12 +34,15 @@ MAX_EXPANSION: Final = 200
 FREE_EXPANSION_BYTES: Final = 256 << 20
 """Up to here the expansion does not matter."""
 
+MAX_IN_MEMORY_BYTES: Final = 32 << 20 if hasattr(sqlite3.Connection, "deserialize") else 0
+"""A larger database is unpacked into a file."""
+
 MAX_ZSTD_WINDOW: Final = 1 << 27
 """zstd's own limit for decoders; Anki uses 2 MiB."""
 
 _MAX_META_BYTES: Final = 4096
 _NEWEST_META: Final = 3
-_READ_BYTES: Final = 1 << 16
+_READ_BYTES: Final = 1 << 18
 # One zstd block of 4 bytes can hold 128 KiB, so this many bytes give at most 64 MiB at once.
 _ZSTD_READ_BYTES: Final = 2048
 
@@ -61,11 +65,13 @@ _DAMAGE: Final = (
 )
 
 
-def unpack(path: Path, folder: Path) -> tuple[Path, str, bool]:
-    """Unpack the database of a package into `folder`.
+def unpack(path: Path, folder: Callable[[], Path]) -> tuple[Path | bytes, str, bool]:
+    """Unpack the database of a package into memory, or if it is large into a file in the folder that `folder`
+    gives.
 
-    Returns its file, the member's name, and whether the package's `meta` says that a database that is not
-    there holds the reviews (the one that is there is then a placeholder). SourceError for anything damaged.
+    Returns its content or file, the member's name, and whether the package's `meta` says that a database that
+    is not there holds the reviews (the one that is there is then a placeholder). SourceError for anything
+    damaged.
     """
     with _damage(path), zipfile.ZipFile(path) as archive:
         version = _meta_version(archive)
@@ -78,10 +84,9 @@ def unpack(path: Path, folder: Path) -> tuple[Path, str, bool]:
         member = next((name for name in MEMBERS if name in names), None)
         if member is None:
             raise SourceError(f"{path} is a zip file without an Anki collection in it; {_EXPORT_AGAIN}.")
-        database = folder / "collection.anki2"
         with archive.open(member) as packed:
-            unpacked = _unzstd(packed) if member == MEMBERS[0] else _chunks(packed, _READ_BYTES)
-            _write(unpacked, database, path)
+            chunks = _unzstd(packed) if member == MEMBERS[0] else _chunks(packed, _READ_BYTES)
+            database = _unpacked(chunks, folder, path)
     placeholder = member == MEMBERS[-1] and version is not None and version > 1
     return database, member, placeholder
 
@@ -95,30 +100,47 @@ def is_package(path: Path) -> bool:
         return False
 
 
-def unpack_zstd(path: Path, folder: Path) -> Path:
-    """Unpack a bare `collection.anki21b` into `folder`; SourceError if it is damaged or no database."""
-    database = folder / "collection.anki2"
+def unpack_zstd(path: Path, folder: Callable[[], Path]) -> Path | bytes:
+    """Unpack a bare `collection.anki21b` as `unpack` does; SourceError if it is damaged or no database."""
     with _damage(path), path.open("rb") as packed:
-        _write(_unzstd(packed), database, path)
+        return _unpacked(_unzstd(packed), folder, path)
+
+
+def _unpacked(chunks: Iterator[bytes], folder: Callable[[], Path], path: Path) -> Path | bytes:
+    """What the chunks hold: as bytes, or where that is much as a file."""
+    chunks = _checked(chunks, path)
+    start, size = [], 0
+    for chunk in chunks:
+        start.append(chunk)
+        size += len(chunk)
+        if size > MAX_IN_MEMORY_BYTES:
+            break
+    else:
+        return b"".join(start)
+    database = folder() / "collection.anki2"
+    with database.open("xb") as file:
+        file.writelines(start)
+        del start
+        file.writelines(chunks)
     return database
 
 
-def _write(chunks: Iterator[bytes], database: Path, path: Path) -> None:
+def _checked(chunks: Iterator[bytes], path: Path) -> Iterator[bytes]:
+    """The chunks of a database, as long as it is one and not more than it may be."""
     limit = min(MAX_DATABASE_BYTES, max(FREE_EXPANSION_BYTES, MAX_EXPANSION * path.stat().st_size))
-    written, head = 0, b""
-    with database.open("xb") as file:
-        for chunk in chunks:
-            if len(head) < len(SQLITE_MAGIC):
-                head += chunk[: len(SQLITE_MAGIC)]
-                if not SQLITE_MAGIC.startswith(head[: len(SQLITE_MAGIC)]):
-                    raise SourceError(f"The collection in {path} is not a database; {_EXPORT_AGAIN}.")
-            written += len(chunk)
-            if written > limit:
-                raise SourceError(
-                    f"{path} was refused: its collection unpacks to more than {limit >> 20} MiB, "
-                    "far more than a package of this size can honestly hold."
-                )
-            file.write(chunk)
+    unpacked, head = 0, b""
+    for chunk in chunks:
+        if len(head) < len(SQLITE_MAGIC):
+            head += chunk[: len(SQLITE_MAGIC)]
+            if not SQLITE_MAGIC.startswith(head[: len(SQLITE_MAGIC)]):
+                raise SourceError(f"The collection in {path} is not a database; {_EXPORT_AGAIN}.")
+        unpacked += len(chunk)
+        if unpacked > limit:
+            raise SourceError(
+                f"{path} was refused: its collection unpacks to more than {limit >> 20} MiB, "
+                "far more than a package of this size can honestly hold."
+            )
+        yield chunk
     if len(head) < len(SQLITE_MAGIC):
         raise SourceError(f"The collection in {path} is not a database; {_EXPORT_AGAIN}.")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -98,7 +98,11 @@ def _open(path: Path, form: str) -> Iterator[_Opened]:
         with open_live(path) as database:
             yield _Opened(database, "anki2")
         return
-    with temporary_folder() as folder:
+    with ExitStack() as stack:
+
+        def folder() -> Path:
+            return stack.enter_context(temporary_folder())
+
         if form == "zstd":
             with open_still(unpack_zstd(path, folder), named=path) as database:
                 yield _Opened(database, "anki21b")

@@ -1,9 +1,8 @@
 """The revlog and cards tables as columns.
 
-The tables are read through Arrow (ADBC's SQLite driver), which fills columns in C: a million rows take less
-than half the time of the standard library's cursor, which makes a Python object of every value. ADBC fixes a
-column's type by its first rows, so a table with odd values in it (NULL, fractions, text: SQLite allows them)
-is read again with the standard library, which lets SQLite cast them.
+They are decoded from the database's pages (`pages`), which takes a fraction of the time of any interface that
+makes an object of every value. A table with odd values in it (NULL, fractions, text: SQLite allows them), or
+laid out in another way, is read with the standard library, which lets SQLite cast them.
 """
 
 from __future__ import annotations
@@ -12,15 +11,12 @@ import sqlite3
 from itertools import chain
 from typing import Any, Final
 
-import adbc_driver_manager
-import adbc_driver_sqlite.dbapi
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-from numpy.typing import NDArray
 
 from fsrs_opt.reviews import log
-from fsrs_opt.sources.database import Database, uri
+from fsrs_opt.sources.database import Database
+from fsrs_opt.sources.pages import Columns, UnusualError, clipped, read_columns
 
 # the revlog's column -> the log's
 TRAINING_COLUMNS: Final = {
@@ -31,13 +27,6 @@ TRAINING_COLUMNS: Final = {
     "factor": "factor",
 }
 ALL_COLUMNS: Final = {**TRAINING_COLUMNS, "time": "duration", "ivl": "interval", "lastIvl": "last_interval"}
-_BATCH_ROWS: Final = 65_536
-
-Columns = dict[str, NDArray[Any]]
-
-
-class _OddValuesError(Exception):
-    """Values that ADBC would not give as integers."""
 
 
 def read_log(database: Database, columns: str) -> pd.DataFrame:
@@ -65,42 +54,15 @@ def read_cards(database: Database) -> pd.DataFrame:
 
 def _read(database: Database, table: str, dtypes: dict[str, Any]) -> Columns:
     try:
-        return _read_arrow(database, table, dtypes)
-    except (adbc_driver_manager.Error, pa.ArrowException, OSError, _OddValuesError):
-        # Arrow reports late surprises as OSError; a file that is truly bad fails again, in SQLite's words.
-        return _read_cast(database, table, dtypes)
+        return read_columns(database.connection, database.content, table, dtypes)
+    except (UnusualError, OSError):
+        # What is truly bad fails again, in SQLite's words.
+        return _read_cast(database.connection, table, dtypes)
 
 
-def _read_arrow(database: Database, table: str, dtypes: dict[str, Any]) -> Columns:
-    parts: dict[str, list[NDArray[Any]]] = {name: [np.empty(0, dtype)] for name, dtype in dtypes.items()}
-    with (
-        adbc_driver_sqlite.dbapi.connect(uri(database.file), autocommit=True) as connection,
-        connection.cursor() as cursor,
-    ):
-        cursor.adbc_statement.set_options(**{"adbc.sqlite.query.batch_rows": _BATCH_ROWS})
-        cursor.execute(f"select {', '.join(dtypes)} from {table} not indexed order by id")
-        for batch in cursor.fetch_record_batch():
-            for name, column in zip(dtypes, batch.columns, strict=True):
-                if column.type != pa.int64() or column.null_count:
-                    raise _OddValuesError(name)
-                parts[name].append(_clipped(column.to_numpy(), dtypes[name]))
-    return {name: np.concatenate(parts.pop(name)) for name in dtypes}
-
-
-def _read_cast(database: Database, table: str, dtypes: dict[str, Any]) -> Columns:
+def _read_cast(connection: sqlite3.Connection, table: str, dtypes: dict[str, Any]) -> Columns:
     """The same with the standard library; NULL and text become 0, fractions lose their digits."""
     cast = ", ".join(f"cast(ifnull({name}, 0) as integer)" for name in dtypes)
-    rows: sqlite3.Cursor = database.connection.execute(f"select {cast} from {table} not indexed order by id")
+    rows: sqlite3.Cursor = connection.execute(f"select {cast} from {table} not indexed order by id")
     flat = np.fromiter(chain.from_iterable(rows), np.int64).reshape(-1, len(dtypes))
-    return {name: _clipped(flat[:, index], dtype) for index, (name, dtype) in enumerate(dtypes.items())}
-
-
-def _clipped(values: NDArray[np.int64], dtype: Any) -> NDArray[Any]:
-    """In the dtype, values beyond it at its ends."""
-    if dtype is np.int64:
-        return values.astype(np.int64)
-    ends = np.iinfo(dtype)
-    small: NDArray[Any] = values.astype(dtype)
-    if len(values) and (values.min() < ends.min or values.max() > ends.max):
-        small = np.clip(values, ends.min, ends.max).astype(dtype)
-    return small
+    return {name: clipped(flat[:, index].copy(), dtype) for index, (name, dtype) in enumerate(dtypes.items())}

@@ -42,6 +42,30 @@ def test_anki21b_before_anki21_before_anki2(make_package: MakePackage, databases
     assert (len(read(path).log), read(path).source.member) == (3, "collection.anki2")
 
 
+@pytest.mark.parametrize("member", package.MEMBERS)
+def test_a_large_database_is_unpacked_into_a_file(
+    member: str,
+    make_package: MakePackage,
+    databases: dict[str, bytes],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    content = zstd(databases["three"]) if member == package.MEMBERS[0] else databases["three"]
+    path = make_package("a.colpkg", {member: content}, compression=zipfile.ZIP_DEFLATED)
+    in_memory, _, _ = package.unpack(path, lambda: pytest.fail("no folder is needed"))
+    assert in_memory == databases["three"]
+    monkeypatch.setattr(package, "MAX_IN_MEMORY_BYTES", 1000)
+    file, _, _ = package.unpack(path, lambda: tmp_path)
+    assert isinstance(file, Path)
+    assert file.read_bytes() == databases["three"]
+    assert len(read(path).log) == 3
+
+
+def test_a_database_in_wal_mode(make_package: MakePackage, databases: dict[str, bytes]) -> None:
+    content = databases["three"][:18] + b"\2\2" + databases["three"][20:]
+    assert len(read(make_package("a.colpkg", {"collection.anki21": content})).log) == 3
+
+
 def test_the_placeholder_is_not_read_in_place_of_a_damaged_collection(
     make_package: MakePackage, databases: dict[str, bytes]
 ) -> None:

@@ -40,7 +40,9 @@ def find_cards(
     with temporary_folder() as folder:
         copy = folder / "collection.anki2"
         try:
-            shutil.copyfile(database.file, copy)
+            database.content.seek(0)
+            with copy.open("xb") as target:
+                shutil.copyfileobj(database.content, target)
         except OSError as error:
             raise SourceError(
                 f"{database.named} cannot be copied to a temporary folder: {reason(error)}."
