@@ -6,7 +6,7 @@ a card that was reset, or whose first learning step is missing, never shows the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fsrs_opt.reviews.log import FILTERED, LEARNING, MANUAL, RESCHEDULED
+from fsrs_opt.reviews.log import FILTERED, LEARNING, MANUAL, RESCHEDULED, arrays
+from fsrs_opt.reviews.order import stable_order
 
 Array = npt.NDArray[Any]
 
@@ -84,8 +85,9 @@ def histories(
     card ids [n] that gives such a time [n] for each card.
     """
     rows = len(log)
-    order = _card_and_time_order(log)
-    card_id, time = _column(log, "card_id", order), _column(log, "review_time", order)
+    columns = arrays(log)
+    order = _card_and_time_order(columns)
+    card_id, time = _ordered(columns["card_id"], order), _ordered(columns["review_time"], order)
     first_of_card = np.ones(rows, dtype=bool)
     np.not_equal(card_id[1:], card_id[:-1], out=first_of_card[1:])
     all_cards = card_id[first_of_card]
@@ -95,7 +97,7 @@ def histories(
     del first_of_card
     n_cards = len(all_cards)
 
-    cramming, reset, usable, learning, left_out = _row_classes(log, order)
+    cramming, reset, usable, learning, left_out = _row_classes(columns, order)
     start, has_start = _learning_starts(card, n_cards, learning, cramming, reset)
     del cramming, reset, learning
     trained = has_start.copy()
@@ -121,8 +123,8 @@ def histories(
     del card
     origin = index if order is None else order[index]
     del index, order
-    rating = log["rating"].to_numpy()[origin]
-    days = log["day"].to_numpy()[origin] if "day" in log else _days(time, day_of)
+    rating = columns["rating"][origin]
+    days = columns["day"][origin] if "day" in columns else _days(time, day_of)
     del origin
     delta_t, negative = _delta_t(days, offsets)
     return Histories(
@@ -172,25 +174,28 @@ def subset(h: Histories, card_mask: Array) -> Histories:
     )
 
 
-def _column(log: pd.DataFrame, name: str, order: Array | None) -> Array:
-    values = log[name].to_numpy()
+def _ordered(values: Array, order: Array | None) -> Array:
     return values if order is None else values[order]
 
 
-def _card_and_time_order(log: pd.DataFrame) -> Array | None:
+def _card_and_time_order(columns: Mapping[str, Array]) -> Array | None:
     """Row numbers in the order of (card_id, review_time), None when the log is in that order already.
 
     Anki's row ids are unique, other files may hold several rows of a card at one time: their contents decide
     among them, so that the order of the file never matters. (A learning row comes before a review of the same
     moment, a review before the relearning that it causes.)
     """
-    card, time = log["card_id"].to_numpy(), log["review_time"].to_numpy()
+    card, time = columns["card_id"], columns["review_time"]
     same_card, later = card[1:] == card[:-1], time[1:] > time[:-1]
     if bool(np.all((card[1:] > card[:-1]) | (same_card & later))):
         return None
     in_time_order = bool(np.all(time[1:] >= time[:-1]))  # as a revlog usually is: one sort is enough
     del same_card, later
-    order = np.argsort(card, kind="stable") if in_time_order else np.lexsort((time, card))
+    if in_time_order:
+        order = stable_order(card)
+    else:
+        order = stable_order(time)
+        order = order[stable_order(card[order])]
 
     sorted_card = card[order]
     tie = sorted_card[1:] == sorted_card[:-1]
@@ -203,21 +208,23 @@ def _card_and_time_order(log: pd.DataFrame) -> Array | None:
         tied[1:] = tie
         tied[:-1] |= tie
         among = order[tied]
-        keys = [log[name].to_numpy()[among] for name in ("day", "factor", "rating", "kind") if name in log]
+        keys = [columns[name][among] for name in ("day", "factor", "rating", "kind") if name in columns]
         order[tied] = among[np.lexsort((*keys, time[among], card[among]))]
     return order
 
 
-def _row_classes(log: pd.DataFrame, order: Array | None) -> tuple[Array, Array, Array, Array, dict[str, int]]:
+def _row_classes(
+    columns: Mapping[str, Array], order: Array | None
+) -> tuple[Array, Array, Array, Array, dict[str, int]]:
     """Per row: cramming, reset, usable (rated and not cramming), learning (a usable row of kind 0), all
     bool [n]; and the rows that are not usable, counted by the first reason that applies."""
-    kind, rating = _column(log, "kind", order), _column(log, "rating", order)
-    if "factor" in log:
-        no_factor = _column(log, "factor", order) == 0
+    kind, rating = _ordered(columns["kind"], order), _ordered(columns["rating"], order)
+    if "factor" in columns:
+        no_factor = _ordered(columns["factor"], order) == 0
         cramming, reset = (kind == FILTERED) & no_factor, (kind == MANUAL) & no_factor
         del no_factor
     else:  # not known: filtered rows count, manual rows are no resets
-        cramming, reset = np.zeros(len(log), dtype=bool), np.zeros(len(log), dtype=bool)
+        cramming, reset = np.zeros(len(kind), dtype=bool), np.zeros(len(kind), dtype=bool)
     usable = ~cramming
     left_out = {"cramming": int(np.count_nonzero(cramming))}
     for reason, applies in (

@@ -73,6 +73,11 @@ def make(columns: Mapping[str, NDArray[Any]], *, card_names: Sequence[str] | Non
     return frame
 
 
+def arrays(frame: pd.DataFrame) -> dict[str, NDArray[Any]]:
+    """The columns of a review log by their names, not copied."""
+    return {str(name): column.to_numpy() for name, column in frame.items()}
+
+
 def validate(frame: pd.DataFrame) -> pd.DataFrame:
     """The frame itself, if its columns and dtypes are those of a review log; ValueError says what is not."""
     _check_names([str(name) for name in frame.columns])
