@@ -29,6 +29,6 @@ def stable_order(values: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:
 
 
 def distinct(values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """What `np.unique(values)` gives. Asked for counts too numpy sorts, else it fills a hash table, which takes
-    many times as long."""
+    """What `np.unique(values)` gives. Asked for counts too numpy sorts, else it fills a hash table, which is
+    many times slower."""
     return np.unique(values, return_counts=True)[0]
