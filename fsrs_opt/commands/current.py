@@ -12,7 +12,6 @@ import numpy.typing as npt
 from fsrs_opt.errors import UsageError
 from fsrs_opt.model import parameters
 from fsrs_opt.model.parameters import DEFAULTS, FloatArray
-from fsrs_opt.reviews.order import distinct
 from fsrs_opt.sources.collection import DEFAULT_PRESET
 from fsrs_opt.sources.names import key
 from fsrs_opt.sources.nearby import did_you_mean
@@ -64,7 +63,7 @@ def of_presets(
     messages: list[str] = []
     sets = []
     preset_of = preset_in_force(collection, card_id)
-    for preset_id in distinct(preset_of).tolist():
+    for preset_id in np.unique(preset_of).tolist():
         preset = collection.presets.get(preset_id)
         name = preset.name if preset is not None else "Default"
         found = None
@@ -97,15 +96,15 @@ def preset_of_cards(collection: Collection, card_id: npt.NDArray[np.int64]) -> n
     """The preset id of each card, int64 [n_cards]: that of its home deck, Default for deleted cards."""
     preset = np.full(len(card_id), DEFAULT_PRESET, dtype=np.int64)
     cards = collection.cards
-    if cards is None or not len(cards):
+    if cards is None or not len(cards) or not len(card_id):
         return preset
-    known = cards["card_id"].to_numpy()  # which ascend
+    by_id = cards.sort_values("card_id")
+    known = by_id["card_id"].to_numpy()
     place = np.minimum(np.searchsorted(known, card_id), len(known) - 1)
     there = known[place] == card_id
-    deck = cards["deck_id"].to_numpy()[place[there]]
-    decks = distinct(deck)
-    of_deck = np.array([_preset_of_deck(collection, each) for each in decks.tolist()], dtype=np.int64)
-    preset[there] = of_deck[np.searchsorted(decks, deck)]
+    decks, index = np.unique(by_id["deck_id"].to_numpy(), return_inverse=True)
+    of_deck = np.array([_preset_of_deck(collection, deck) for deck in decks.tolist()], dtype=np.int64)
+    preset[there] = of_deck[index[place[there]]]
     return preset
 
 

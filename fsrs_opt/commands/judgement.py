@@ -21,7 +21,6 @@ from fsrs_opt.evaluation.verdict import Verdict, held_out_verdict, in_sample_ver
 from fsrs_opt.evaluation.workload import Workload, workload
 from fsrs_opt.model.batch import WindowedBatch
 from fsrs_opt.model.parameters import DEFAULTS, FloatArray
-from fsrs_opt.reviews.order import distinct
 from fsrs_opt.training.data import TrainingSet
 from fsrs_opt.training.fit import STAGES, FitResult
 
@@ -202,7 +201,7 @@ def schedule(
         return retention, np.ones(len(card_id), dtype=bool)
     scheduled = np.isin(card_id, cards["card_id"].to_numpy()[~cards["suspended"].to_numpy(dtype=bool)])
     preset_of = current_parameters.preset_of_cards(collection, card_id)
-    for preset_id in distinct(preset_of).tolist():
+    for preset_id in np.unique(preset_of).tolist():
         preset = collection.presets.get(preset_id)
         if preset is not None and 0 < preset.desired_retention < 1:
             retention[preset_of == preset_id] = preset.desired_retention

@@ -16,7 +16,6 @@ from fsrs_opt.commands.cut_off import cut_off, why_nothing
 from fsrs_opt.commands.dates import parse_date
 from fsrs_opt.errors import NothingToTrainError
 from fsrs_opt.reviews.history import Histories, histories
-from fsrs_opt.reviews.order import distinct
 from fsrs_opt.sources import read
 from fsrs_opt.training.data import TrainingSet, training_set
 
@@ -95,8 +94,8 @@ def _relearning_steps(collection: Collection, past: Histories, asked: int | None
     if not collection.presets:
         return 1 if asked is None else asked, "", 0
     preset_of = current_parameters.preset_in_force(collection, past.card_id)
-    presets = distinct(preset_of)
-    reviews = np.bincount(np.searchsorted(presets, preset_of), weights=np.diff(past.offsets))
+    presets, index = np.unique(preset_of, return_inverse=True)
+    reviews = np.bincount(index, weights=np.diff(past.offsets))
     largest = collection.presets.get(int(presets[reviews.argmax()]))
     steps = 1 if largest is None else largest.same_day_relearning_steps
     return steps if asked is None else asked, largest.name if largest else "Default", len(presets)

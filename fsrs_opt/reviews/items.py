@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fsrs_opt.reviews.history import Histories
-from fsrs_opt.reviews.order import stable_order
+from fsrs_opt.reviews.order import sort_with_places
 
 Array = npt.NDArray[Any]
 
@@ -72,7 +72,7 @@ def items(h: Histories) -> Items:
     del first, lapses_before, rating, opens_card
 
     # Cards ascend by id, so a stable sort by time leaves equal times in the order of card ids.
-    order = stable_order(h.review_time[review])
+    _, order = sort_with_places(h.review_time[review])
     return Items(**{name: values[order] for name, values in in_card_order.items()})
 
 

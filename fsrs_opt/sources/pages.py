@@ -223,6 +223,8 @@ def _varints(words: NDArray[np.uint64]) -> tuple[Int64, Int64]:
     from 2^56 on, and negative ones) are unusual.
     """
     x = words.astype(np.uint64)
+    if x.max() < 1 << 63:
+        return (x >> np.uint64(56)).view(np.int64), np.ones(len(x), dtype=np.int64)
     ends = ~x & np.uint64(0x8080808080808080)
     if not ends.all():
         raise UnusualError("a number of nine bytes")
