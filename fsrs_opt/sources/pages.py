@@ -107,7 +107,7 @@ def _layout(connection: sqlite3.Connection, content: BinaryIO, table: str, names
             raise UnusualError("generated columns")
         is_key = primary and kind.upper() == "INTEGER"
         place[name.lower()] = -1 if is_key else place_in_row
-    if not set(names) <= place.keys() or any(index[3] == "pk" for index in indexes):
+    if not {name.lower() for name in names} <= place.keys() or any(index[3] == "pk" for index in indexes):
         raise UnusualError("other columns or another key")
     if [name for name, where in place.items() if where < 0] != ["id"]:
         raise UnusualError("the key is not the id")
@@ -119,7 +119,7 @@ def _layout(connection: sqlite3.Connection, content: BinaryIO, table: str, names
         usable=page_size - (reserved[0] if reserved else 0),
         n_pages=number("pragma page_count"),
         root=number(f"select rootpage from sqlite_master where type = 'table' and name = '{table}'"),
-        position={name: place[name] for name in names},
+        position={name: place[name.lower()] for name in names},
     )
     if not 2 <= layout.root <= layout.n_pages:
         raise UnusualError("no pages")

@@ -130,7 +130,9 @@ def test_a_table_without_rows_is_unusual() -> None:
 
 def test_names_in_another_case() -> None:
     table = "create table t (ID INTEGER PRIMARY KEY, Small, note, LARGE, rest)"
-    assert decoded(database([(5, 6, "", 7, "")], table=table)) == [(5, 6, 7)]
+    content = database([(5, 6, "", 7, "")], table=table)
+    assert decoded(content) == [(5, 6, 7)]
+    assert decoded(content, ("id", "sMALL")) == [(5, 6)]
 
 
 @pytest.mark.parametrize("value", [None, 1.5, "1", b"1"])
