@@ -1,5 +1,7 @@
 """The compiled kernels (native/bindings.cpp). Use them through fsrs_opt.model.native."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -30,6 +32,16 @@ class Pack:
         self, w: NDArray[np.float64], threads: int = 1, isa: str = ""
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
 
+class Objective:
+    """The compiled `fsrs_opt.training.objective.Objective` with its `MapPrior`."""
+    def __init__(self, pack: Pack, centre: NDArray[np.float64], sigma: NDArray[np.float64]) -> None: ...
+    def loss_gradient(
+        self, w: NDArray[np.float64], threads: int = 1, isa: str = ""
+    ) -> tuple[float, NDArray[np.float64]]: ...
+    def loss_gradient_fisher(
+        self, w: NDArray[np.float64], threads: int = 1, isa: str = ""
+    ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]: ...
+
 class TrustRegion:
     """The compiled `fsrs_opt.training.trust_region.TrustRegion`."""
     def __init__(
@@ -43,6 +55,7 @@ class TrustRegion:
         max_passes: int,
         fisher_steps: int,
         promise: float,
+        patience: int,
     ) -> None: ...
     @property
     def wants_fisher(self) -> bool: ...
@@ -62,6 +75,14 @@ class TrustRegion:
         fisher: NDArray[np.float64] | None,
         held: NDArray[np.bool_],
     ) -> NDArray[np.float64]: ...
+    def minimize(
+        self,
+        objective: Objective,
+        w: NDArray[np.float64],
+        held: NDArray[np.bool_],
+        threads: int = 1,
+        isa: str = "",
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], tuple[Any, ...]]: ...
 
 def solve_qp(
     hessian: NDArray[np.float64],

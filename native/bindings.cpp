@@ -9,9 +9,8 @@
 #include <optional>
 #include <stdexcept>
 
-#include "passes.hpp"
+#include "objective.hpp"
 #include "pretrain.hpp"
-#include "solver.hpp"
 
 namespace nb = nanobind;
 
@@ -31,6 +30,11 @@ const double *parameters(const Array<double> &w) {
     return w.data();
 }
 
+const bool *flags(const Array<bool> &held) {
+    if (held.shape(0) != fsrs::kParameters) throw std::invalid_argument("held must hold 21 flags");
+    return held.data();
+}
+
 fsrs::Pack *pack(const Array<int64_t> &offsets, const Array<int8_t> &rating, const Array<int32_t> &delta_t,
                  const Array<double> &weight) {
     const size_t n = rating.shape(0);
@@ -40,28 +44,49 @@ fsrs::Pack *pack(const Array<int64_t> &offsets, const Array<int8_t> &rating, con
     return new fsrs::Pack({offsets.data(), offsets.shape(0), rating.data(), delta_t.data(), weight.data(), n});
 }
 
+Result copied(const double *values, std::initializer_list<size_t> shape) {
+    size_t n = 1;
+    for (size_t length : shape) n *= length;
+    double *owned = new double[n];
+    std::copy_n(values, n, owned);
+    return result(owned, shape);
+}
+
+// (loss, gradient) or, where there is one, (loss, gradient, fisher).
+nb::tuple as_tuple(double loss, const double *gradient, const double *fisher) {
+    constexpr size_t n = fsrs::kParameters;
+    if (!fisher) return nb::make_tuple(loss, copied(gradient, {n}));
+    return nb::make_tuple(loss, copied(gradient, {n}), copied(fisher, {n, n}));
+}
+
 nb::tuple evaluate(const fsrs::Pack &pack, const Array<double> &w, fsrs::Wanted wanted, int threads,
                    const std::string &isa) {
-    constexpr int n = fsrs::kParameters;
     const double *parameters_ = parameters(w);
-    double sums[1 + n + fsrs::kFisher];
+    double sums[1 + fsrs::kParameters + fsrs::kFisher];
     {
         nb::gil_scoped_release release;
         fsrs::evaluate(pack, parameters_, wanted, threads, fsrs::choose_kernel(isa), sums);
     }
-    double *gradient = new double[n];
-    std::copy(sums + 1, sums + 1 + n, gradient);
-    if (wanted == fsrs::Wanted::gradient) return nb::make_tuple(sums[0], result(gradient, {n}));
-    double *fisher = new double[fsrs::kFisher];
-    std::copy(sums + 1 + n, sums + 1 + n + fsrs::kFisher, fisher);
-    return nb::make_tuple(sums[0], result(gradient, {n}), result(fisher, {n, n}));
+    return as_tuple(sums[0], sums + 1, wanted == fsrs::Wanted::fisher ? sums + 1 + fsrs::kParameters : nullptr);
+}
+
+nb::tuple evaluate_objective(const fsrs::Objective &objective, const Array<double> &w, fsrs::Wanted wanted, int threads,
+                             const std::string &isa) {
+    fsrs::Pass pass;
+    std::copy_n(parameters(w), fsrs::kParameters, pass.w);
+    pass.wanted = wanted;
+    {
+        nb::gil_scoped_release release;
+        objective.evaluate(pass, threads, fsrs::choose_kernel(isa));
+    }
+    return as_tuple(pass.loss, pass.gradient, wanted == fsrs::Wanted::fisher ? pass.fisher : nullptr);
 }
 
 using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 fsrs::TrustRegion *trust_region(const Array<double> &low, const Array<double> &high, const Array<double> &centre,
                                 const Array<double> &sigma, double ceiling, int relearning_steps, int max_passes,
-                                int fisher_steps, double promise) {
+                                int fisher_steps, double promise, int patience) {
     fsrs::Settings s;
     auto copy = [](const Array<double> &from, double *to) { std::copy_n(parameters(from), fsrs::kParameters, to); };
     copy(low, s.low);
@@ -73,24 +98,46 @@ fsrs::TrustRegion *trust_region(const Array<double> &low, const Array<double> &h
     s.max_passes = max_passes;
     s.fisher_steps = fisher_steps;
     s.promise = promise;
+    s.patience = patience;
     return new fsrs::TrustRegion(s);
 }
 
 Result advance(fsrs::TrustRegion &state, const Array<double> &w, double objective, const Array<double> &gradient,
                const std::optional<Matrix> &fisher, const Array<bool> &held) {
     constexpr size_t n = fsrs::kParameters;
-    if (held.shape(0) != n) throw std::invalid_argument("held must hold 21 flags");
+    const bool *held_ = flags(held);
     if (fisher && (fisher->shape(0) != n || fisher->shape(1) != n))
         throw std::invalid_argument("fisher must be 21 by 21");
     double next[n];
-    if (!state.advance(parameters(w), objective, parameters(gradient), fisher ? fisher->data() : nullptr, held.data(),
-                       next)) {
+    if (!state.advance(parameters(w), objective, parameters(gradient), fisher ? fisher->data() : nullptr, held_, next)) {
         PyErr_SetString(PyExc_FloatingPointError, "the objective is not finite at the starting parameters");
         throw nb::python_error();
     }
-    double *owned = new double[n];
-    std::copy_n(next, n, owned);
-    return result(owned, {n});
+    return copied(next, {n});
+}
+
+// Until the solver is done; the best point, and the last pass (w, loss, gradient, fisher or None).
+nb::tuple minimize(fsrs::TrustRegion &solver, const fsrs::Objective &objective, const Array<double> &w,
+                   const Array<bool> &held, int threads, const std::string &isa) {
+    constexpr size_t n = fsrs::kParameters;
+    if (solver.passes == 0 || solver.done) throw std::invalid_argument("minimize goes on with steps that advance began");
+    double best[n];
+    std::copy_n(parameters(w), n, best);
+    const bool *held_ = flags(held);
+    fsrs::Pass last;
+    auto interrupted = [] {
+        nb::gil_scoped_acquire acquire;
+        return PyErr_CheckSignals() != 0;
+    };
+    bool finished;
+    {
+        nb::gil_scoped_release release;
+        finished = fsrs::minimize(objective, solver, held_, threads, fsrs::choose_kernel(isa), interrupted, best, last);
+    }
+    if (!finished) throw nb::python_error();
+    const bool fisher = last.wanted == fsrs::Wanted::fisher;
+    return nb::make_tuple(copied(best, {n}), copied(last.w, {n}),
+                          as_tuple(last.loss, last.gradient, fisher ? last.fisher : nullptr));
 }
 
 Result solve_qp(const Matrix &hessian, const Array<double> &gradient, const Matrix &A, const Array<double> &b) {
@@ -105,9 +152,7 @@ Result solve_qp(const Matrix &hessian, const Array<double> &gradient, const Matr
     }
     const std::vector<double> x = fsrs::solve_qp(int(n), {hessian.data(), hessian.data() + n * n},
                                                  {gradient.data(), gradient.data() + n}, std::move(limits));
-    double *owned = new double[n];
-    std::copy(x.begin(), x.end(), owned);
-    return result(owned, {n});
+    return copied(x.data(), {n});
 }
 
 double initial_stability(const Array<double> &delta_t, const Array<double> &recall, const Array<double> &count,
@@ -178,17 +223,33 @@ NB_MODULE(_native, m) {
             return nb::make_tuple(Result(out, {n}, owner), Result(out + n, {n}, owner), Result(out + 2 * n, {n}, owner));
         }, nb::arg("w"), nb::arg("threads") = 1, nb::arg("isa") = "");
 
+    nb::class_<fsrs::Objective>(m, "Objective", "J of training/objective.py over a pack, compiled.")
+        .def("__init__", [](fsrs::Objective *self, const fsrs::Pack &pack, const Array<double> &centre,
+                            const Array<double> &sigma) {
+            new (self) fsrs::Objective(pack, parameters(centre), parameters(sigma));
+        }, nb::arg("pack"), nb::arg("centre"), nb::arg("sigma"), nb::keep_alive<1, 2>())
+        .def("loss_gradient", [](const fsrs::Objective &objective, const Array<double> &w, int threads,
+                                 const std::string &isa) {
+            return evaluate_objective(objective, w, fsrs::Wanted::gradient, threads, isa);
+        }, nb::arg("w"), nb::arg("threads") = 1, nb::arg("isa") = "")
+        .def("loss_gradient_fisher", [](const fsrs::Objective &objective, const Array<double> &w, int threads,
+                                        const std::string &isa) {
+            return evaluate_objective(objective, w, fsrs::Wanted::fisher, threads, isa);
+        }, nb::arg("w"), nb::arg("threads") = 1, nb::arg("isa") = "");
+
     nb::class_<fsrs::TrustRegion>(m, "TrustRegion", "The solver's arithmetic: training/trust_region.py, compiled.")
         .def(nb::new_(&trust_region), nb::arg("low"), nb::arg("high"), nb::arg("centre"), nb::arg("sigma"),
              nb::arg("ceiling"), nb::arg("relearning_steps"), nb::arg("max_passes"), nb::arg("fisher_steps"),
-             nb::arg("promise"))
+             nb::arg("promise"), nb::arg("patience"))
         .def_ro("wants_fisher", &fsrs::TrustRegion::wants_fisher)
         .def_ro("done", &fsrs::TrustRegion::done)
         .def_ro("converged", &fsrs::TrustRegion::converged)
         .def_ro("passes", &fsrs::TrustRegion::passes)
         .def_prop_ro("objective", &fsrs::TrustRegion::objective)
         .def("advance", &advance, nb::arg("w"), nb::arg("objective"), nb::arg("gradient"), nb::arg("fisher").none(),
-             nb::arg("held"));
+             nb::arg("held"))
+        .def("minimize", &minimize, nb::arg("objective"), nb::arg("w"), nb::arg("held"), nb::arg("threads") = 1,
+             nb::arg("isa") = "", "advance, pass after pass, until the solver is done.");
     m.def("solve_qp", &solve_qp, nb::arg("hessian"), nb::arg("gradient"), nb::arg("A"), nb::arg("b"),
           "The quadratic program of training/qp.py, compiled.");
     m.def("initial_stability", &initial_stability, nb::arg("delta_t"), nb::arg("recall"), nb::arg("count"),

@@ -7,6 +7,7 @@
 namespace fsrs {
 
 constexpr int kParameters = 21;
+constexpr int kInitialStabilities = 4;  // w0..w3
 constexpr int kPadding = 16;  // a level begins at a multiple of it: a whole register on every instruction set
 constexpr int kFisher = kParameters * kParameters;
 constexpr double kStabilityMin = 0.001, kStabilityMax = 36500.0;

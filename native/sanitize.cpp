@@ -6,9 +6,8 @@
 #include <random>
 #include <stdexcept>
 
-#include "passes.hpp"
+#include "objective.hpp"
 #include "pretrain.hpp"
-#include "solver.hpp"
 
 namespace {
 
@@ -81,20 +80,22 @@ void fit(const Input &input, int relearning_steps, bool frozen, std::mt19937 &ra
     settings.max_passes = 30;
     settings.fisher_steps = 3;
     settings.promise = 1e-3;
+    settings.patience = 2;
     fsrs::TrustRegion state(settings);
     bool held[fsrs::kParameters] = {frozen, frozen, frozen, frozen};
-    double w[fsrs::kParameters], next[fsrs::kParameters];
-    std::copy(kDefaults, kDefaults + fsrs::kParameters, w);
-    std::vector<double> sums(1 + fsrs::kParameters + fsrs::kFisher);
-    while (!state.done) {
-        const auto wanted = state.wants_fisher ? fsrs::Wanted::fisher : fsrs::Wanted::gradient;
-        fsrs::evaluate(pack, w, wanted, 1, *fsrs::usable_kernels().back(), sums.data());
-        double *gradient = sums.data() + 1, *fisher = gradient + fsrs::kParameters;
-        for (int k = 0; k < fsrs::kParameters; ++k) fisher[k * (fsrs::kParameters + 1)] += 1;  // a prior
-        expect(state.advance(w, sums[0], gradient, state.wants_fisher ? fisher : nullptr, held, next), "no start");
-        std::copy(next, next + fsrs::kParameters, w);
-        for (double value : w) expect(std::isfinite(value), "a parameter is not finite");
-    }
+    const fsrs::Objective objective(pack, settings.centre, settings.sigma);
+    const fsrs::Kernel &kernel = *fsrs::usable_kernels().back();
+    double w[fsrs::kParameters];
+    fsrs::Pass pass;
+    std::copy(kDefaults, kDefaults + fsrs::kParameters, pass.w);
+    pass.wanted = fsrs::Wanted::fisher;
+    objective.evaluate(pass, 1, kernel);
+    expect(state.advance(pass.w, pass.loss, pass.gradient, pass.fisher, held, w), "no start");
+    int passes = 0;
+    auto never = [&passes] { return ++passes > 1000; };
+    expect(state.done || fsrs::minimize(objective, state, held, 2, kernel, never, w, pass), "interrupted");
+    expect(state.done, "not done");
+    for (double value : w) expect(std::isfinite(value), "a parameter is not finite");
     std::vector<double> delta_t, recall, count;
     for (int k = 0; k < relearning_steps * 7; ++k) {
         delta_t.push_back(1 + k);

@@ -7,7 +7,7 @@ namespace fsrs {
 
 namespace {
 
-constexpr int n_log = 4;  // w0..w3 count by their logarithm
+constexpr int n_log = kInitialStabilities;  // they count by their logarithm
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kTiny = 1e-11;
 constexpr int kMaxIterations = 500;
@@ -45,6 +45,27 @@ void substitute(int n, const double *l, int stride, double *x) {  // x := (L L^T
     }
 }
 
+// a := a^-1, Gauss-Jordan; false where the symmetric a is not positive definite, as its pivots tell.
+bool invert(int n, double *a) {
+    for (int k = 0; k < n; ++k) {
+        double *__restrict pivot_row = a + k * n;
+        if (!(pivot_row[k] > 0)) return false;
+        const double inverse = 1 / pivot_row[k];
+        pivot_row[k] = 1;
+        for (int j = 0; j < n; ++j) pivot_row[j] *= inverse;
+        for (int i = 0; i < n; ++i) {
+            if (i == k) continue;
+            double *__restrict row = a + i * n;
+            const double factor = row[k];
+            row[k] = 0;
+            for (int j = 0; j < n; ++j) row[j] -= factor * pivot_row[j];
+        }
+    }
+    return true;
+}
+
+bool contains(const std::vector<int> &some, int k) { return std::find(some.begin(), some.end(), k) != some.end(); }
+
 double dot(const Limit &limit, const double *x) {
     double sum = 0;
     for (int i = 0; i < limit.count; ++i) sum += limit.value[i] * x[limit.index[i]];
@@ -68,19 +89,14 @@ std::vector<double> solve_qp(int n, const std::vector<double> &hessian, const st
     limits.erase(std::remove_if(limits.begin(), limits.end(), is_empty), limits.end());
     const int m = int(limits.size());
 
-    std::vector<double> factor = hessian;
-    if (!cholesky(n, factor.data(), n)) return nothing;
-    std::vector<double> inverse(n * n, 0.0);  // symmetric: row i is also column i
-    for (int i = 0; i < n; ++i) {
-        inverse[i * n + i] = 1;
-        substitute(n, factor.data(), n, &inverse[i * n]);
-    }
+    std::vector<double> inverse = hessian;  // symmetric: row i is also column i
+    if (!invert(n, inverse.data())) return nothing;
     std::vector<double> x(n);
     for (int i = 0; i < n; ++i)
         for (int j = 0; j < n; ++j) x[i] -= inverse[i * n + j] * gradient[j];
 
     // Never more than n limits are active: their rows are independent.
-    std::vector<int> active;
+    std::vector<int> active, implied;  // implied by the active ones: what they seem violated by is rounding
     std::vector<double> multipliers;
     std::vector<std::vector<double>> through;  // inverse times the row of each active limit
     std::vector<double> toward(n), direction(n), answer, gram;
@@ -89,8 +105,8 @@ std::vector<double> solve_qp(int n, const std::vector<double> &hessian, const st
         int worst = -1;
         double most = -kInfinity, size = 0;
         for (int k = 0; k < m; ++k) {
-            const bool is_active = std::find(active.begin(), active.end(), k) != active.end();
-            const double excess = is_active ? 0.0 : dot(limits[k], x.data()) - limits[k].room;
+            const bool met = contains(active, k) || contains(implied, k);
+            const double excess = met ? 0.0 : dot(limits[k], x.data()) - limits[k].room;
             if (excess > most) most = excess, worst = k;
         }
         for (double value : x) size = std::max(size, std::abs(value));
@@ -126,7 +142,10 @@ std::vector<double> solve_qp(int n, const std::vector<double> &hessian, const st
             if (progress > kTiny * dot(normal, toward.data()))  // else the active limits imply this direction
                 until_met = (dot(normal, x.data()) - normal.room) / progress;
             const double length = std::min(until_release, until_met);
-            if (!std::isfinite(length)) return nothing;  // the limits contradict each other: cannot be when room >= 0
+            if (!std::isfinite(length)) {  // limits cannot contradict each other where x = 0 is allowed
+                implied.push_back(worst);
+                break;
+            }
             for (int i = 0; i < k; ++i) multipliers[i] -= length * answer[i];
             multiplier += length;
             if (std::isfinite(until_met))
@@ -138,6 +157,7 @@ std::vector<double> solve_qp(int n, const std::vector<double> &hessian, const st
                 break;
             }
             active.erase(active.begin() + released);
+            implied.clear();
             multipliers.erase(multipliers.begin() + released);
             through.erase(through.begin() + released);
         }
@@ -244,7 +264,7 @@ void TrustRegion::propose(const bool *held, double *next) {
         promised_ -= moved[i] * (best_.gradient[i] + through / 2);
     }
     small_promises_ = promised_ < set_.promise ? small_promises_ + 1 : 0;
-    converged = small_promises_ >= 2 || radius_ <= kSmallestRadius;
+    converged = small_promises_ >= set_.patience || radius_ <= kSmallestRadius;
     done = converged || passes >= set_.max_passes;
     if (done) std::copy(best_.w, best_.w + kParameters, next);
 }

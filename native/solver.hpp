@@ -22,7 +22,7 @@ struct Settings {
     double low[kParameters], high[kParameters];  // allowed range of each parameter
     double centre[kParameters], sigma[kParameters];
     double ceiling;  // highest w17 and w18 with one relearning step
-    int relearning_steps, max_passes, fisher_steps;
+    int relearning_steps, max_passes, fisher_steps, patience;
     double promise;
 };
 

@@ -81,7 +81,7 @@ def posterior(
     apart no longer) move as one.
     """
     scale = w_by_z(w)
-    prior = MapPrior()(w)[2] * scale**2  # in z: 1/2 for w0..w3, 2 for the rest
+    prior = MapPrior().curvature(w) * scale**2  # in z: 1/2 for w0..w3, 2 for the rest
     precision = fisher * np.outer(scale, scale) + np.diag(prior)
     low_w, high_w = parameters.bounds(short_term=short_term)
     ceiling = parameters.same_day_ceiling(w, relearning_steps)

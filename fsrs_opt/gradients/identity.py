@@ -14,6 +14,7 @@ A state dict holds values only; records (records.py) hold values and ids.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 import torch
 from torch import nn
@@ -74,7 +75,7 @@ def id_of(parameter: nn.Parameter | ParamId) -> ParamId:
             f"this tensor of shape {tuple(parameter.shape)} has no parameter id: call ids(module) on the"
             " module that it is a parameter of"
         )
-    return ParamId(value)
+    return _of_value(value)
 
 
 def set_ids(module: nn.Module, new_ids: Mapping[str, ParamId]) -> None:
@@ -108,6 +109,9 @@ def renew_ids(module: nn.Module) -> None:
         _bind(owner, key, parameter, fresh.setdefault(id(parameter), ParamId.new()))
 
 
+_of_value = lru_cache(maxsize=1024)(ParamId)  # a step looks an id up a dozen times
+
+
 def _owned(module: nn.Module) -> Iterator[tuple[str, nn.Module, str, nn.Parameter]]:
     """Full name, owning module, name there, parameter; a tied parameter once per owner."""
     for prefix, owner in module.named_modules():
@@ -120,7 +124,7 @@ def _known_id(owner: nn.Module, key: str, parameter: nn.Parameter) -> ParamId | 
     value = getattr(parameter, _ON_PARAMETER, None)
     if value is None:
         value = owner.__dict__.get(_ON_MODULE, {}).get(key)
-    return None if value is None else ParamId(value)
+    return None if value is None else _of_value(value)
 
 
 def _bind(owner: nn.Module, key: str, parameter: nn.Parameter, param_id: ParamId) -> None:

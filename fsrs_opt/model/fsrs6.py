@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from fsrs_opt.model import parameters
@@ -140,27 +141,29 @@ class FSRS6(nn.Module):
         values = parameters.DEFAULTS if w is None else np.asarray(w, dtype=np.float64)
         if values.shape != (parameters.N_PARAMETERS,) or not np.isfinite(values).all():
             raise ValueError("FSRS-6 needs 21 finite parameters (parameters.convert reads older sets)")
-        self.w = nn.Parameter(torch.tensor(values, dtype=dtype, device=device))
+        within = parameters.clip(values, relearning_steps=relearning_steps, short_term=short_term, given=True)
+        self.w = nn.Parameter(torch.from_numpy(within).to(dtype=dtype, device=device))
         self.relearning_steps = relearning_steps
         self.short_term = short_term
         self.initial_stability_frozen = False
-        self.clip_(given=True)
 
     def parameters_array(self) -> parameters.FloatArray:
         """A copy of `w` as float64 [21]."""
         return self.w.detach().cpu().double().numpy().copy()
 
-    @torch.no_grad()
-    def clip_(self, *, given: bool = False) -> None:
-        """Bring `w` into its allowed ranges, in place (`parameters.clip`). What is inside keeps its bits."""
+    def clip_(self) -> NDArray[np.bool_]:
+        """Bring `w` into its allowed ranges, in place (`parameters.clip`). What is inside keeps its bits.
+
+        Returns which entries were outside, bool [21].
+        """
         before = self.parameters_array()
-        after = parameters.clip(
-            before, relearning_steps=self.relearning_steps, short_term=self.short_term, given=given
-        )
-        if (after == before).all():
-            return
-        moved = torch.as_tensor(after != before, device=self.w.device)
-        self.w[moved] = torch.as_tensor(after, dtype=self.w.dtype, device=self.w.device)[moved]
+        after = parameters.clip(before, relearning_steps=self.relearning_steps, short_term=self.short_term)
+        outside: NDArray[np.bool_] = after != before
+        if outside.any():
+            w = self.w.detach()
+            moved = torch.as_tensor(outside, device=w.device)
+            w[moved] = torch.as_tensor(after, dtype=w.dtype, device=w.device)[moved]
+        return outside
 
     def memory_state(self, t_historys: Tensor, r_historys: Tensor) -> tuple[Tensor, Tensor]:
         """Stability and difficulty [batch] after histories [seq_len, batch]; rating 0 is padding."""

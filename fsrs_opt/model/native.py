@@ -24,7 +24,7 @@ from fsrs_opt.model.parameters import N_PARAMETERS
 from fsrs_opt.model.passes import PassResult, as_array
 
 if TYPE_CHECKING:
-    from fsrs_opt._native import Pack
+    from fsrs_opt._native import Objective, Pack, TrustRegion
 
 try:
     from fsrs_opt import _native
@@ -91,17 +91,34 @@ def _parameters(w: Tensor | ArrayLike) -> NDArray[np.float64]:
 
 
 def evaluate(
-    packed: Pack, w: Tensor | ArrayLike, *, fisher: bool = False, threads: int | None = None
+    packed: Pack | Objective, w: Tensor | ArrayLike, *, fisher: bool = False, threads: int | None = None
 ) -> PassResult:
-    """Loss, gradient and, if asked, Fisher matrix at parameters `w` [21], as `passes.evaluate` gives them.
+    """Loss (of an `Objective`: J), gradient and, if asked, Fisher matrix at parameters `w` [21], as
+    `passes.evaluate` gives them.
 
     Raises ValueError for parameters that are not finite or far outside their ranges.
     """
     if fisher:
-        loss, gradient, matrix = packed.loss_gradient_fisher(_parameters(w), threads or _threads)
-        return PassResult(loss, torch.from_numpy(gradient), torch.from_numpy(matrix))
-    loss, gradient = packed.loss_gradient(_parameters(w), threads or _threads)
-    return PassResult(loss, torch.from_numpy(gradient))
+        return _result(*packed.loss_gradient_fisher(_parameters(w), threads or _threads))
+    return _result(*packed.loss_gradient(_parameters(w), threads or _threads))
+
+
+def _result(
+    loss: float, gradient: NDArray[np.float64], fisher: NDArray[np.float64] | None = None
+) -> PassResult:
+    return PassResult(loss, torch.from_numpy(gradient), None if fisher is None else torch.from_numpy(fisher))
+
+
+def minimize(
+    solver: TrustRegion, objective: Objective, w: NDArray[np.float64], held: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], PassResult]:
+    """Passes and steps from the proposed point `w` [21] until the solver is done: the best point [21], and
+    the last one judged [21] with its pass. Entries that are held (bool [21]) do not move.
+
+    Ctrl-C ends it between two passes.
+    """
+    best, at, last = solver.minimize(objective, w, held, _threads)
+    return best, at, _result(*last)
 
 
 def predict(

@@ -39,7 +39,7 @@ class PassResult:
 def as_array(w: Tensor) -> NDArray[np.float64]:
     """A tensor's numbers as float64; they are the tensor's own where it has them on the processor."""
     w = w.detach()
-    return w.numpy() if w.dtype == torch.float64 and w.device.type == "cpu" else w.cpu().double().numpy()
+    return w.numpy() if w.dtype == torch.float64 and w.is_cpu else w.cpu().double().numpy()
 
 
 @dataclass(frozen=True)

@@ -59,18 +59,22 @@ def windowed_batch(
     weight = np.zeros(histories.n_reviews)
     weight[chosen.review] = data.weights
     first = histories.offsets[:-1]
-    used = np.zeros(histories.n_cards, dtype=np.int64)  # reviews per card, up to its last item
-    used[chosen.card] = chosen.review - first[chosen.card] + 1  # in time order: a card's last item stays
+    end = first.copy()  # of each card's reviews up to its last item
+    end[chosen.card] = chosen.review  # in time order: a card's last item stays
     # In the order of time, not of ids: sums must not depend on how cards are numbered.
     order = np.argsort(histories.review_time[first], kind="stable")
-    order = order[used[order] > 0]
-    offsets = np.concatenate([[0], np.cumsum(used[order])]).astype(np.int64)
-    source = np.arange(offsets[-1]) + np.repeat(first[order] - offsets[:-1], used[order])
+    order = order[(end > first)[order]]  # a card's first review is no item
+    first = first[order]
+    used = end[order] + 1 - first
+    offsets = np.zeros(len(order) + 1, dtype=np.int64)
+    np.cumsum(used, out=offsets[1:])
+    source = np.repeat(first - offsets[:-1], used)
+    source += np.arange(len(source))
     return WindowedBatch(
         offsets=offsets,
-        rating=histories.rating[source],
-        delta_t=histories.delta_t[source],
-        weight=weight[source],
+        rating=histories.rating.take(source),
+        delta_t=histories.delta_t.take(source),
+        weight=weight.take(source),
         dtype=dtype,
         device=device,
         kernel=kernel,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -15,11 +16,13 @@ from fsrs_opt.model.kernel import choose
 from fsrs_opt.model.parameters import DEFAULTS, N_INITIAL_STABILITIES, N_PARAMETERS, SHORT_TERM, FloatArray
 from fsrs_opt.training import ladder
 from fsrs_opt.training.data import TrainingSet, kept_by_filter
+from fsrs_opt.training.objective import Batch, LastPass
 from fsrs_opt.training.pretrain import Pretrained, pretrain
 from fsrs_opt.training.recipes import (
+    AFTER_TRAIN,
+    BEFORE_FINETUNE,
     CLASSIC_EPOCHS,
-    FISHER_STEPS_AFTER_TRAIN,
-    PROMISE_BEFORE_FINETUNE,
+    FULL_EFFORT,
     ProgressCallback,
     Stage,
     map_objective,
@@ -27,7 +30,6 @@ from fsrs_opt.training.recipes import (
     run_map,
 )
 from fsrs_opt.training.step import freeze_initial_stability
-from fsrs_opt.training.trust_region import FISHER_STEPS, PROMISE
 
 RECIPES = ("map", "classic")
 STAGES = ("pretrain", "train", "finetune")
@@ -39,9 +41,8 @@ class FitResult:
     """Parameters [21] and how they came about.
 
     kernel: "native" or "torch", what ran the passes. rung: "all", "pretrain" or "defaults", as far as the
-    data allowed. parameter_notes: a few words on each parameter. objective: J at the parameters (also after
-    the classic recipe), None without items. fisher: float64 [21, 21], information of the data alone at the
-    parameters (without the prior), None without items. messages: sentences that a user should read.
+    data allowed. objective: J at the parameters (also after the classic recipe), None without items.
+    messages: sentences that a user should read. batch: what was fitted to, None without items.
     """
 
     parameters: FloatArray
@@ -49,12 +50,30 @@ class FitResult:
     kernel: str
     rung: str
     stages: tuple[Stage, ...]
-    parameter_notes: tuple[str, ...]
     objective: float | None
-    fisher: FloatArray | None
     pretrained: Pretrained | None
     n_items: int
     messages: tuple[str, ...]
+    relearning_steps: int
+    short_term: bool
+    batch: Batch | None = field(repr=False)
+
+    @cached_property
+    def fisher(self) -> FloatArray | None:
+        """Information of the data alone (without the prior) at the parameters: float64 [21, 21].
+
+        None without items. The first use takes a pass over the data.
+        """
+        if self.batch is None:
+            return None
+        fisher = self.batch.evaluate(torch.from_numpy(self.parameters), fisher=True).fisher
+        assert fisher is not None
+        return fisher.numpy()
+
+    @cached_property
+    def parameter_notes(self) -> tuple[str, ...]:
+        """What became of each parameter, in a few words."""
+        return _notes(self)
 
 
 def fit(
@@ -80,7 +99,6 @@ def fit(
     """
     _check(recipe, stages, relearning_steps)
     kernel = choose(kernel, device)
-    model = FSRS6(device=device, relearning_steps=relearning_steps, short_term=short_term)
     classic = recipe == "classic"
     rung, messages = ladder.rung(
         kept_by_filter(data).items if classic else data.items, left_by_filter=classic
@@ -89,6 +107,7 @@ def fit(
     done: list[Stage] = []
 
     pretrained = None
+    w = DEFAULTS.copy()
     if rung != "defaults" and "pretrain" in wanted:
         pretrained = pretrain(data, kernel=kernel)
         if pretrained is None:
@@ -97,19 +116,20 @@ def fit(
                 + (" at its start and are not frozen in train." if rung == "all" else ".")
             )
         else:
-            with torch.no_grad():
-                model.w[:N_INITIAL_STABILITIES] = torch.from_numpy(pretrained.initial_stability)
+            w[:N_INITIAL_STABILITIES] = pretrained.initial_stability
 
+    model = FSRS6(w, device=device, relearning_steps=relearning_steps, short_term=short_term)
     start = model.parameters_array()
-    objective = map_objective(data, device=device, kernel=kernel) if len(data) else None
+    j = map_objective(data, device=device, kernel=kernel) if len(data) else None
+    objective = None if j is None else LastPass(j)
     at_start: float | None = None
     if rung == "all" and objective is not None:
         if "train" in wanted:
             if pretrained is not None:
                 freeze_initial_stability(model)
             if recipe == "map":
-                rough = PROMISE_BEFORE_FINETUNE if "finetune" in wanted else PROMISE
-                stage, at_start = run_map(model, objective, "train", progress, promise=rough, kernel=kernel)
+                effort = BEFORE_FINETUNE if "finetune" in wanted else FULL_EFFORT
+                stage, at_start = run_map(model, objective, "train", progress, effort=effort, kernel=kernel)
                 done.append(stage)
             else:
                 run_classic(model, data, "train", progress, device=device, kernel=kernel, seed=seed)
@@ -118,20 +138,10 @@ def fit(
             model.initial_stability_frozen = False
         if "finetune" in wanted and recipe == "map":
             near = at_start is not None
-            stage, before = run_map(
-                model,
-                objective,
-                "finetune",
-                progress,
-                fisher_steps=FISHER_STEPS_AFTER_TRAIN if near else FISHER_STEPS,
-                kernel=kernel,
-            )
+            effort = AFTER_TRAIN if near else FULL_EFFORT
+            stage, before = run_map(model, objective, "finetune", progress, effort=effort, kernel=kernel)
             at_start = at_start if near else before
             done.append(stage)
-    if objective is not None and pretrained is not None:
-        if at_start is None:
-            at_start = objective.evaluate(torch.from_numpy(start)).loss
-        done.insert(0, Stage("pretrain", 0, at_start, converged=True))
     messages += [
         f"The {stage.name} stage reached its cap of {stage.passes} passes before it had converged."
         for stage in done
@@ -141,24 +151,24 @@ def fit(
     fitted = model.parameters_array()
     if not _sound(fitted):
         messages.append("Training ended in parameters that FSRS cannot use: those it started from are kept.")
-        fitted, done = start, done[:1] if pretrained is not None else []
-    value, fisher = None, None
-    if objective is not None:
-        at_end = objective.batch.evaluate(torch.from_numpy(fitted), fisher=True)
-        value = at_end.loss + objective.prior(fitted)[0]
-        fisher = at_end.fisher.numpy() if at_end.fisher is not None else None
+        fitted, done = start, []
+    if objective is not None and at_start is None and (pretrained is not None or not done):
+        at_start = objective.evaluate(torch.from_numpy(start)).loss
+    if pretrained is not None and at_start is not None:
+        done.insert(0, Stage("pretrain", 0, at_start, converged=True))
     return FitResult(
         parameters=fitted,
         recipe=recipe,
         kernel=kernel,
         rung=rung,
         stages=tuple(done),
-        parameter_notes=_notes(model, fitted, done, pretrained, fisher),
-        objective=value,
-        fisher=fisher,
+        objective=done[-1].objective if done else at_start,
         pretrained=pretrained,
         n_items=len(data),
         messages=tuple(messages),
+        relearning_steps=relearning_steps,
+        short_term=short_term,
+        batch=None if j is None else j.batch,
     )
 
 
@@ -176,21 +186,16 @@ def _check(recipe: str, stages: Sequence[str], relearning_steps: int) -> None:
 
 def _sound(w: FloatArray) -> bool:
     """Finite, and the initial stabilities in order. (The ranges are enforced by every step.)"""
-    return bool(np.isfinite(w).all() and (np.diff(w[:N_INITIAL_STABILITIES]) >= 0).all())
+    initial = w[:N_INITIAL_STABILITIES].tolist()
+    return initial == sorted(initial) and bool(np.isfinite(w).all())
 
 
-def _notes(
-    model: FSRS6,
-    w: FloatArray,
-    done: Sequence[Stage],
-    pretrained: Pretrained | None,
-    fisher: FloatArray | None,
-) -> tuple[str, ...]:
-    """What became of each parameter, in a few words."""
-    ran = {stage.name for stage in done}
+def _notes(result: FitResult) -> tuple[str, ...]:
+    w, fisher, pretrained = result.parameters, result.fisher, result.pretrained
+    ran = {stage.name for stage in result.stages}
     trained = bool(ran & {"train", "finetune"})
-    low, high = parameters.bounds(short_term=model.short_term)
-    ceiling = parameters.same_day_ceiling(w, model.relearning_steps)
+    low, high = parameters.bounds(short_term=result.short_term)
+    ceiling = parameters.same_day_ceiling(w, result.relearning_steps)
     notes = []
     for k in range(N_PARAMETERS):
         note = "fitted" if trained else "default"
@@ -200,7 +205,7 @@ def _notes(
             # it follows the prior, and the order of w0..w3
             at_default = abs(w[k] - DEFAULTS[k]) < _AT_LIMIT
             note = "no review tells about it" + (", default" if at_default else "")
-        if not model.short_term and k in range(SHORT_TERM.start, SHORT_TERM.stop):
+        if not result.short_term and k in range(SHORT_TERM.start, SHORT_TERM.stop):
             note = "held at 0"
         elif k in (17, 18) and ceiling < high[k] and w[k] >= ceiling - _AT_LIMIT:
             note += ", at its ceiling for these relearning steps"

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
 from torch import Tensor
 
+from fsrs_opt.model import native
+from fsrs_opt.model.batch import WindowedBatch
 from fsrs_opt.model.parameters import DEFAULTS, N_INITIAL_STABILITIES, SIGMA
 from fsrs_opt.model.passes import PassResult, as_array
 
+if TYPE_CHECKING:
+    from fsrs_opt import _native
+
 FloatArray = npt.NDArray[np.float64]
 
+_INITIAL = DEFAULTS[:N_INITIAL_STABILITIES]
 _SLOPE, _CURVATURE = 2 / SIGMA, 2 / SIGMA**2
 
 
@@ -24,9 +31,15 @@ class Batch(Protocol):
 
 
 class Prior(Protocol):
-    """A penalty on the parameters, with its gradient [21] and the diagonal of its curvature [21]."""
+    """A penalty on the parameters."""
 
-    def __call__(self, w: FloatArray) -> tuple[float, FloatArray, FloatArray]: ...
+    def __call__(self, w: FloatArray) -> tuple[float, FloatArray]:
+        """The penalty at `w` [21] and its gradient [21]."""
+        ...
+
+    def curvature(self, w: FloatArray) -> FloatArray:
+        """The diagonal [21] of its second derivatives at `w` [21]."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -37,15 +50,18 @@ class MapPrior:
     (ln w and (w - default) / sigma) it is an exact parabola.
     """
 
-    def __call__(self, w: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-        n = N_INITIAL_STABILITIES
+    def __call__(self, w: FloatArray) -> tuple[float, FloatArray]:
+        initial = w[:N_INITIAL_STABILITIES]
         z = (w - DEFAULTS) / SIGMA
         gradient = z * _SLOPE
+        z[:N_INITIAL_STABILITIES] = half = np.log(initial / _INITIAL) / 2
+        gradient[:N_INITIAL_STABILITIES] = half / initial
+        return float(z @ z), gradient
+
+    def curvature(self, w: FloatArray) -> FloatArray:
         curvature = _CURVATURE.copy()
-        z[:n] = np.log(w[:n] / DEFAULTS[:n]) / 2
-        gradient[:n] = z[:n] / w[:n]
-        curvature[:n] = 0.5 / w[:n] ** 2
-        return float(z @ z), gradient, curvature
+        curvature[:N_INITIAL_STABILITIES] = 0.5 / w[:N_INITIAL_STABILITIES] ** 2
+        return curvature
 
 
 @dataclass(frozen=True)
@@ -55,10 +71,13 @@ class ClassicPrior:
     centre: FloatArray
     gamma: float = 1.0
 
-    def __call__(self, w: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+    def __call__(self, w: FloatArray) -> tuple[float, FloatArray]:
         off = w - self.centre
         value = float(self.gamma * (off**2 / SIGMA**2).sum())
-        return value, 2 * self.gamma * off / SIGMA**2, 2 * self.gamma / SIGMA**2
+        return value, 2 * self.gamma * off / SIGMA**2
+
+    def curvature(self, w: FloatArray) -> FloatArray:
+        return 2 * self.gamma / SIGMA**2
 
 
 @dataclass(frozen=True)
@@ -69,14 +88,46 @@ class Objective:
     prior: Prior
     share: float = 1.0
 
+    @cached_property
+    def compiled(self) -> _native.Objective | None:
+        """The same, compiled, where it is J over whole cards and the native kernels are in use."""
+        packed = self.batch.packed if isinstance(self.batch, WindowedBatch) else None
+        if packed is None or not isinstance(self.prior, MapPrior) or self.share != 1:
+            return None
+        from fsrs_opt import _native
+
+        return _native.Objective(packed, DEFAULTS, SIGMA)
+
     def evaluate(self, w: Tensor, *, fisher: bool = False) -> PassResult:
         """Objective, gradient and, if asked, Fisher matrix with the prior's curvature on its diagonal."""
+        if self.compiled is not None:
+            return native.evaluate(self.compiled, w, fisher=fisher)
         data = self.batch.evaluate(w, fisher=fisher)
-        value, gradient, curvature = self.prior(as_array(w))
+        at = as_array(w)
+        value, by_w = self.prior(at)
         # the batch made these tensors for this call: the prior goes straight into them
-        gradient *= self.share
-        data.gradient.numpy()[:] += gradient
+        gradient = data.gradient.numpy()
+        gradient += self.share * by_w
         if data.fisher is not None:
-            curvature *= self.share
-            np.einsum("ii->i", data.fisher.numpy())[:] += curvature
+            data.fisher.numpy().reshape(-1)[:: len(at) + 1] += self.share * self.prior.curvature(at)
         return PassResult(data.loss + self.share * value, data.gradient, data.fisher)
+
+
+class LastPass:
+    """An objective that remembers its last pass: finetune begins at the point where train ended."""
+
+    def __init__(self, objective: Objective) -> None:
+        self.compiled = objective.compiled
+        self._objective = objective
+        self._at = b""
+        self._result: PassResult | None = None
+
+    def evaluate(self, w: Tensor, *, fisher: bool = False) -> PassResult:
+        at = as_array(w).tobytes()
+        if self._result is None or at != self._at or (fisher and self._result.fisher is None):
+            self._at, self._result = at, self._objective.evaluate(w, fisher=fisher)
+        return self._result
+
+    def remember(self, w: FloatArray, result: PassResult) -> None:
+        """A pass at `w` [21] that was made elsewhere."""
+        self._at, self._result = w.tobytes(), result

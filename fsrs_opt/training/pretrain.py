@@ -20,6 +20,7 @@ Array = npt.NDArray[Any]
 # How the field's population interpolates between the four initial stabilities (source: FSRS-Optimizer)
 A, B = 0.41, 0.54
 
+_FIRST_OF_RATING = np.arange(1, 6) << 32
 _PAIRS = ((1, 2), (2, 3), (3, 4), (1, 3), (2, 4), (1, 4))
 
 
@@ -52,16 +53,23 @@ def first_reviews(data: TrainingSet) -> dict[int, FirstReviews]:
     here = np.flatnonzero(data.kept & (chosen.long_term_count == 1))
     if not len(here):
         return {}
-    key = chosen.first_rating[here].astype(np.int64) << 32 | chosen.delta_t[here]
-    groups, group = np.unique(key, return_inverse=True)
-    count = np.bincount(group).astype(np.float64)
-    recall = np.bincount(group, weights=chosen.label[here]) / count
+    key = chosen.first_rating[here].astype(np.int64) << 33
+    key |= chosen.delta_t[here].astype(np.int64) << 1
+    key |= chosen.label[here] > 0
+    key.sort()
+    group = key >> 1
+    last = np.append(np.flatnonzero(group[1:] != group[:-1]), len(group) - 1)  # of each group
+    groups = group[last]
+    count, recalled = last + 1.0, np.cumsum(key & 1)[last].astype(np.float64)  # up to there
+    count[1:] -= count[:-1].copy()
+    recalled[1:] -= recalled[:-1].copy()
+    recall = recalled / count
     delta_t = (groups & 0xFFFFFFFF).astype(np.float64)
-    starts = np.searchsorted(groups, np.arange(1, 6) << 32).tolist()
+    bounds = np.searchsorted(groups, _FIRST_OF_RATING).tolist()
     return {
         rating: FirstReviews(delta_t[mine], recall[mine], count[mine])
         for rating in range(1, 5)
-        if (mine := slice(starts[rating - 1], starts[rating])).start < mine.stop
+        if (mine := slice(bounds[rating - 1], bounds[rating])).start < mine.stop
     }
 
 
@@ -118,9 +126,9 @@ def fill(known: Mapping[int, float], count: Mapping[int, int]) -> FloatArray:
             else:
                 s[upper] = s[lower]
     _fill_missing(s)
-    filled = np.clip([s[rating] for rating in range(1, 5)], S_MIN, INITIAL_S_MAX)
-    if (np.diff(filled) >= 0).all():
-        return filled
+    filled = [min(max(s[rating], S_MIN), INITIAL_S_MAX) for rating in range(1, 5)]
+    if filled == sorted(filled):
+        return np.array(filled)
     weights = [float(count.get(rating, 0)) if rating in known else 0.0 for rating in range(1, 5)]
     return np.clip(np.exp(_isotonic(np.log(filled), weights)), S_MIN, INITIAL_S_MAX)
 
@@ -177,7 +185,7 @@ def pretrain(data: TrainingSet, *, kernel: str | None = None) -> Pretrained | No
     found = first_reviews(data)
     if not found:
         return None
-    average_recall = float(data.items.label[data.kept].mean())
+    average_recall = np.count_nonzero(data.items.label & data.kept) / np.count_nonzero(data.kept)
     known = {
         rating: fit_initial_stability(reviews, average_recall, float(DEFAULTS[rating - 1]), kernel=kernel)
         for rating, reviews in found.items()

@@ -29,11 +29,12 @@ def solve_qp(hessian: FloatArray, gradient: FloatArray, A: FloatArray, b: FloatA
     inverse = np.asarray(np.linalg.inv(hessian), dtype=np.float64)
     x = -inverse @ gradient
     active: list[int] = []
+    implied: list[int] = []  # by the active ones: what they seem violated by is rounding
     multipliers = np.zeros(0)
     iterations = 0
     while True:
         excess = A @ x - b
-        excess[active] = 0.0
+        excess[active + implied] = 0.0
         worst = int(excess.argmax()) if len(excess) else -1
         if worst < 0 or excess[worst] <= _TINY * (1 + np.abs(x).max()):
             return x
@@ -62,8 +63,9 @@ def solve_qp(hessian: FloatArray, gradient: FloatArray, A: FloatArray, b: FloatA
             if progress > _TINY * float(normal @ toward):  # else the active limits imply this direction
                 until_met = float(normal @ x - b[worst]) / progress
             length = min(until_release, until_met)
-            if not np.isfinite(length):
-                return np.zeros(len(gradient))  # the limits contradict each other: cannot be when b >= 0
+            if not np.isfinite(length):  # limits cannot contradict each other where x = 0 is allowed
+                implied.append(worst)
+                break
             multipliers = multipliers - length * answer
             multiplier += length
             if np.isfinite(until_met):
@@ -73,4 +75,5 @@ def solve_qp(hessian: FloatArray, gradient: FloatArray, A: FloatArray, b: FloatA
                 multipliers = np.append(multipliers, multiplier)
                 break
             del active[released]
+            implied.clear()
             multipliers = np.delete(multipliers, released)

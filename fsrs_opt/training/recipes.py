@@ -13,18 +13,29 @@ import torch
 
 from fsrs_opt.model.fsrs6 import FSRS6
 from fsrs_opt.training.data import TrainingSet, kept_by_filter, mini_batches, windowed_batch
-from fsrs_opt.training.objective import ClassicPrior, MapPrior, Objective
+from fsrs_opt.training.objective import ClassicPrior, LastPass, MapPrior, Objective
 from fsrs_opt.training.solver import Solver
 from fsrs_opt.training.step import training_step
-from fsrs_opt.training.trust_region import FISHER_STEPS, PROMISE
+from fsrs_opt.training.trust_region import FISHER_STEPS, PATIENCE, PROMISE
 
 CLASSIC_BATCH_SIZE = 512
 CLASSIC_EPOCHS = 5
 CLASSIC_LEARNING_RATE = 0.04
 
+
+@dataclass(frozen=True)
+class Effort:
+    """How far the solver goes, and how (see `trust_region.TrustRegion`)."""
+
+    promise: float = PROMISE
+    patience: int = PATIENCE
+    fisher_steps: int = FISHER_STEPS
+
+
+FULL_EFFORT = Effort()
 # When finetune follows train it goes on from near the minimum: fewer passes in all to the same J.
-PROMISE_BEFORE_FINETUNE = 0.3  # nats
-FISHER_STEPS_AFTER_TRAIN = 1
+BEFORE_FINETUNE = Effort(promise=3.0, patience=1)
+AFTER_TRAIN = Effort(fisher_steps=1)
 
 
 @dataclass(frozen=True)
@@ -58,26 +69,34 @@ def map_objective(data: TrainingSet, *, device: str = "cpu", kernel: str | None 
 
 def run_map(
     model: FSRS6,
-    objective: Objective,
+    objective: LastPass,
     name: str,
     progress: ProgressCallback | None,
     *,
-    promise: float = PROMISE,
-    fisher_steps: int = FISHER_STEPS,
+    effort: Effort = FULL_EFFORT,
     kernel: str | None = None,
 ) -> tuple[Stage, float]:
-    """Steps of the solver until it promises less than `promise` nats (or its cap is reached).
+    """Steps of the solver until it promises too little to go on (or its cap is reached).
 
-    fisher_steps: see `trust_region.TrustRegion`. Returns the stage and J at its start.
+    Returns the stage and J at its start.
     """
-    solver = Solver(model, promise=promise, fisher_steps=fisher_steps, kernel=kernel)
-    start = math.inf
+    solver = Solver(
+        model,
+        promise=effort.promise,
+        patience=effort.patience,
+        fisher_steps=effort.fisher_steps,
+        kernel=kernel,
+        onward=objective.compiled if progress is None else None,
+    )
+    start: float | None = None
     while not solver.done:
-        training_step(model, objective, solver)
-        if math.isinf(start):
-            start = solver.objective
+        loss = training_step(model, objective, solver).loss
+        start = loss if start is None else start
         if progress is not None:
             progress(Progress(name, solver.passes, None, solver.objective))
+    if solver.last is not None:
+        objective.remember(*solver.last)
+    assert start is not None
     return Stage(name, solver.passes, solver.objective, solver.converged), start
 
 

@@ -10,14 +10,15 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from fsrs_opt.model import parameters
+from fsrs_opt.model import native, parameters
 from fsrs_opt.model.fsrs6 import FSRS6
 from fsrs_opt.model.kernel import choose
 from fsrs_opt.model.passes import PassResult, as_array
-from fsrs_opt.training.trust_region import FISHER_STEPS, MAX_PASSES, PROMISE, TrustRegion
+from fsrs_opt.training.trust_region import FISHER_STEPS, MAX_PASSES, PATIENCE, PROMISE, TrustRegion
 
 if TYPE_CHECKING:
     from fsrs_opt import _native
@@ -26,7 +27,13 @@ _NONE_HELD = np.zeros(parameters.N_PARAMETERS, dtype=bool)
 
 
 def _compiled(
-    *, relearning_steps: int, short_term: bool, max_passes: int, promise: float, fisher_steps: int
+    *,
+    relearning_steps: int,
+    short_term: bool,
+    max_passes: int,
+    promise: float,
+    fisher_steps: int,
+    patience: int,
 ) -> _native.TrustRegion:
     """The compiled twin of `TrustRegion`."""
     from fsrs_opt import _native
@@ -42,6 +49,7 @@ def _compiled(
         max_passes=max_passes,
         fisher_steps=fisher_steps,
         promise=promise,
+        patience=patience,
     )
 
 
@@ -50,7 +58,9 @@ class Solver:
 
     Held entries (frozen weights) do not move, and the others are chosen with that in mind. w0 <= w1 <= w2 <=
     w3 holds at every accepted point if it holds at the first. It is used until `done`; the model then holds
-    the best point found. kernel: see `kernel.choose`; native takes the compiled arithmetic. The rest:
+    the best point found. kernel: see `kernel.choose`; native takes the compiled arithmetic. onward: the
+    objective, compiled; one step then goes on, pass after pass, until the solver is done (as an L-BFGS step
+    takes many passes), and `last` is the last point that it judged, with its pass. The rest:
     `trust_region.TrustRegion`.
     """
 
@@ -61,10 +71,14 @@ class Solver:
         max_passes: int = MAX_PASSES,
         promise: float = PROMISE,
         fisher_steps: int = FISHER_STEPS,
+        patience: int = PATIENCE,
         kernel: str | None = None,
+        onward: _native.Objective | None = None,
     ) -> None:
         self.param_groups: list[dict[str, Any]] = [{"params": [model.w]}]
         self._w = model.w
+        self._onward = onward
+        self.last: tuple[npt.NDArray[np.float64], PassResult] | None = None
         make = _compiled if choose(kernel) == "native" else TrustRegion
         self._state = make(
             relearning_steps=model.relearning_steps,
@@ -72,6 +86,7 @@ class Solver:
             max_passes=max_passes,
             promise=promise,
             fisher_steps=fisher_steps,
+            patience=patience,
         )
 
     @property
@@ -109,13 +124,17 @@ class Solver:
             raise ValueError("the solver needs the closure: it judges each point by its loss")
         result = closure()
         ((_, gradient, held),) = gradients
-        w = self._w.detach()
+        still = _NONE_HELD if held is None else held.cpu().numpy()
         place = self._state.advance(
-            as_array(w),
+            as_array(self._w),
             result.loss,
             as_array(gradient),
             None if result.fisher is None else result.fisher.numpy(),
-            _NONE_HELD if held is None else held.cpu().numpy(),
+            still,
         )
-        w.copy_(torch.from_numpy(place))
+        if self._onward is not None and not self.done:
+            assert not isinstance(self._state, TrustRegion)  # the objective is compiled, so this is too
+            place, at, last = native.minimize(self._state, self._onward, place, still)
+            self.last = at, last
+        self._w.detach().copy_(torch.from_numpy(place))
         return result

@@ -53,8 +53,6 @@ def training_step(
 
 def freeze_initial_stability(model: FSRS6) -> None:
     """Freeze w0..w3 from now on. What lies outside its allowed range is brought in first, with a warning."""
-    before = model.parameters_array()
-    model.clip_()
-    if (model.parameters_array() != before)[:N_INITIAL_STABILITIES].any():
+    if model.clip_()[:N_INITIAL_STABILITIES].any():
         warnings.warn("initial stabilities outside their allowed range were brought into it", stacklevel=2)
     model.initial_stability_frozen = True

@@ -18,7 +18,8 @@ from fsrs_opt.training.qp import solve_qp
 
 FloatArray = npt.NDArray[np.float64]
 
-PROMISE = 0.001  # nats: the solver stops when its model promises less twice running
+PROMISE = 0.001  # nats: the solver stops when its model promises less...
+PATIENCE = 2  # ...so many times running
 MAX_PASSES = 60
 FISHER_STEPS = 3  # at the start, where BFGS has nothing to learn from yet
 
@@ -57,8 +58,9 @@ class TrustRegion:
     """Where the solver stands.
 
     `advance` takes what came of the last point and gives the next. wants_fisher: whether it wants the Fisher
-    matrix of that one. done: it has converged (`converged`: nothing more is promised, or nothing better lies
-    however near, as at a kink), or has made `max_passes` passes; the next point is then the best one found.
+    matrix of that one. done: it has converged (`converged`: less than `promise` is promised `patience` times
+    running, or nothing better lies however near, as at a kink), or has made `max_passes` passes; the next
+    point is then the best one found.
     """
 
     def __init__(
@@ -69,6 +71,7 @@ class TrustRegion:
         max_passes: int = MAX_PASSES,
         promise: float = PROMISE,
         fisher_steps: int = FISHER_STEPS,
+        patience: int = PATIENCE,
     ) -> None:
         self.wants_fisher = True
         self.done = False
@@ -78,6 +81,7 @@ class TrustRegion:
         self._low, self._high = parameters.bounds(short_term=short_term)
         self._max_passes = max_passes
         self._promise = promise
+        self._patience = patience
         self._fisher_steps_left = fisher_steps
         self._best: _Point | None = None
         self._matrix = np.eye(N_PARAMETERS)
@@ -172,7 +176,7 @@ class TrustRegion:
         moved = np.where(w == best.w, 0.0, to_z(w) - best.z)
         self._promised = -float(best.gradient @ moved + moved @ self._matrix @ moved / 2)
         self._small_promises = self._small_promises + 1 if self._promised < self._promise else 0
-        self.converged = self._small_promises >= 2 or self._radius <= _SMALLEST_RADIUS
+        self.converged = self._small_promises >= self._patience or self._radius <= _SMALLEST_RADIUS
         self.done = self.converged or self.passes >= self._max_passes
         return best.w if self.done else w
 

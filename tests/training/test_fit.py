@@ -14,7 +14,7 @@ from fsrs_opt.model.parameters import DEFAULTS, LOWER, UPPER
 from fsrs_opt.reviews.history import histories
 from fsrs_opt.training.data import TrainingSet, mini_batches, training_set, windowed_batch
 from fsrs_opt.training.fit import FitResult, fit
-from fsrs_opt.training.recipes import Progress
+from fsrs_opt.training.recipes import Progress, map_objective
 from tests.logs import DAY_MS, history_of, real_log
 
 
@@ -249,3 +249,29 @@ def test_progress_can_stop_the_training() -> None:
 def test_options_that_mean_nothing(options: dict[str, object]) -> None:
     with pytest.raises(UsageError):
         fit(made(varied(10)), **options)
+
+
+@pytest.mark.parametrize("name", ["real36", "real16", "real06"])
+def test_watching_the_progress_changes_nothing(shared_real: Path, name: str) -> None:
+    data = training_set(real_log(shared_real, name))
+    seen: list[Progress] = []
+    alone, watched = fit(data), fit(data, progress=seen.append)
+    assert watched.parameters.tobytes() == alone.parameters.tobytes()
+    assert watched.stages == alone.stages
+    assert watched.objective == alone.objective
+    assert [p.passes for p in seen if p.stage == "finetune"] == list(range(1, alone.stages[2].passes + 1))
+
+
+def test_the_objective_at_the_end_is_j_there(shared_real: Path) -> None:
+    data = training_set(real_log(shared_real, "real11"))
+    for stages in (["pretrain"], ["pretrain", "train"], ["finetune"], ["pretrain", "train", "finetune"]):
+        result = fit(data, stages=stages)
+        j = map_objective(data).evaluate(torch.from_numpy(result.parameters)).loss
+        assert result.objective == pytest.approx(j, rel=1e-6)
+
+
+def test_train_ends_where_finetune_can_go_on(shared_real: Path) -> None:
+    data = training_set(real_log(shared_real, "real02"))
+    whole, train = fit(data), fit(data, stages=["pretrain", "train"])
+    assert whole.stages[1].passes < train.stages[1].passes
+    assert whole.objective < train.objective

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import signal
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fsrs_opt.model import native
+from fsrs_opt.model.batch import WindowedBatch
 from fsrs_opt.model.fsrs6 import FSRS6
 from fsrs_opt.model.parameters import DEFAULTS, clip
+from fsrs_opt.training.data import training_set
+from fsrs_opt.training.objective import MapPrior, Objective
+from fsrs_opt.training.recipes import map_objective
 from fsrs_opt.training.solver import Solver
 from fsrs_opt.training.trust_region import to_w, to_z, w_by_z
+from tests.logs import real_log
 
 if not native.available():
     pytest.skip("installed without the native kernels", allow_module_level=True)
@@ -61,3 +69,46 @@ def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(FloatingPointError, match="not finite"):
         state.advance(w, float("nan"), w, None, held)
     assert to_w(to_z(w)) == pytest.approx(w)
+
+
+def test_minimize_goes_on_only_after_a_first_step(shared_real: Path) -> None:
+    objective = map_objective(training_set(real_log(shared_real, "real36"))).compiled
+    assert objective is not None
+    state = Solver(FSRS6(), kernel="native")._state
+    held = np.zeros(21, dtype=bool)
+    with pytest.raises(ValueError, match="advance"):
+        state.minimize(objective, DEFAULTS.copy(), held)
+    loss, gradient, fisher = objective.loss_gradient_fisher(DEFAULTS)
+    w = state.advance(DEFAULTS.copy(), loss, gradient, fisher, held)
+    with pytest.raises(ValueError, match="21"):
+        state.minimize(objective, w, held[:20])
+    state.minimize(objective, w, held)
+    assert state.done
+    with pytest.raises(ValueError, match="advance"):
+        state.minimize(objective, w, held)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no interval timers")
+def test_ctrl_c_ends_it_between_two_passes() -> None:
+    rng = np.random.default_rng(0)
+    n_cards, n = 40_000, 12  # tens of milliseconds a pass
+    batch = WindowedBatch(
+        offsets=np.arange(n_cards + 1) * n,
+        rating=rng.integers(1, 5, n_cards * n).astype(np.int8),
+        delta_t=rng.integers(1, 500, n_cards * n).astype(np.int32),
+        weight=np.ones(n_cards * n),
+    )
+    objective = Objective(batch, MapPrior()).compiled
+    assert objective is not None
+    state = Solver(FSRS6(), kernel="native")._state
+    held = np.zeros(21, dtype=bool)
+    w = state.advance(DEFAULTS.copy(), *objective.loss_gradient_fisher(DEFAULTS), held)
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.01)
+        with pytest.raises(KeyboardInterrupt):
+            state.minimize(objective, w, held)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert not state.done
