@@ -140,21 +140,23 @@ class Counted:
         self._cards = collection.cards
         if self._cards is None:
             return
-        self._ids = np.sort(self._cards["card_id"].to_numpy())
-        self._deck = self._cards.sort_values("card_id")["deck_id"].to_numpy()
+        self._ids = self._cards["card_id"].to_numpy()  # which ascend
+        self._deck = self._cards["deck_id"].to_numpy()
         self._preset = preset_of_cards(collection, self._ids)
-        self._reviews, reviews_left = self._per_card(reviewed)
-        self._items, items_left = self._per_card(item_card)
-        gone = np.setdiff1d(reviewed, self._ids, assume_unique=False)
-        self._deleted = Part(len(gone), reviews_left, items_left)
+        self._reviews, gone, reviews_left = self._per_card(reviewed)
+        self._items, _, items_left = self._per_card(item_card)
+        self._deleted = Part(gone, reviews_left, items_left)
 
-    def _per_card(self, card_id: Int64) -> tuple[Int64, int]:
-        """How often each card of the collection occurs, and how many other entries there are."""
+    def _per_card(self, card_id: Int64) -> tuple[Int64, int, int]:
+        """How often each card of the collection occurs; how many other cards do, and how often together."""
+        ids, counts = np.unique(card_id, return_counts=True)
+        per_card = np.zeros(len(self._ids), dtype=np.int64)
         if not len(self._ids):
-            return np.zeros(0, dtype=np.int64), len(card_id)
-        place = np.minimum(np.searchsorted(self._ids, card_id), len(self._ids) - 1)
-        there = self._ids[place] == card_id
-        return np.bincount(place[there], minlength=len(self._ids)), int(np.count_nonzero(~there))
+            return per_card, len(ids), len(card_id)
+        place = np.minimum(np.searchsorted(self._ids, ids), len(self._ids) - 1)
+        there = self._ids[place] == ids
+        per_card[place[there]] = counts[there]
+        return per_card, int(np.count_nonzero(~there)), int(counts[~there].sum())
 
     def _part(self, mine: npt.NDArray[np.bool_]) -> Part:
         return Part(

@@ -124,6 +124,7 @@ def judge(
             n_splits=n_splits,
             fixed=new if fitted is None else None,
             current=predictions.get("current"),
+            default=predictions["default"],
             batch=batch,
             workers=1 if device != "cpu" or (workers is None and kernel == "native") else workers,
             progress=progress,

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
-from fsrs_opt.model.passes import make_steps
 from fsrs_opt.reviews.history import Histories
+from fsrs_opt.reviews.order import sort_with_places
 
 FIRST_EASE, SMALLEST_EASE = 2.5, 1.3
 FIRST_INTERVAL, SECOND_INTERVAL, LONGEST_INTERVAL = 1.0, 6.0, 36500.0  # days
@@ -32,17 +31,20 @@ def sm2_retrievability(h: Histories) -> npt.NDArray[np.float64]:
     source = np.flatnonzero(used)
     offsets = np.concatenate([[0], np.cumsum(used)])[h.offsets].astype(np.int64)
     rating, delta_t = h.rating[source], h.delta_t[source]
-    steps = make_steps(offsets, delta_t, rating, np.zeros(len(source)), dtype=torch.float64, device="cpu")
+    # Longest card first: the cards that have a review k are the first of those that have a review k - 1.
+    lengths = np.diff(offsets)
+    _, longest_first = sort_with_places(-lengths)
+    first = offsets[:-1][longest_first]
     interval = ease = successes = np.zeros(0)
-    for k in range(len(steps)):
-        t, button, _ = (column.numpy() for column in steps.step(k))
-        n = len(t)
+    for k, shorter in enumerate(np.cumsum(np.bincount(lengths))[:-1].tolist()):
+        n = len(lengths) - shorter
+        review = first[:n] + k
+        t, button = delta_t[review].astype(np.float64), rating[review].astype(np.float64)
         if k == 0:
             interval, ease, successes = np.zeros(n), np.full(n, FIRST_EASE), np.zeros(n)
         else:
             interval, ease, successes = interval[:n], ease[:n], successes[:n]
-            here = source[steps.source[steps.starts[k] : steps.starts[k + 1]]]
-            result[here] = TARGET ** (t / interval)
+            result[source[review]] = TARGET ** (t / interval)
         recalled = button > 1
         grown = np.select(
             [~recalled | (successes == 0), successes == 1], [FIRST_INTERVAL, SECOND_INTERVAL], interval * ease

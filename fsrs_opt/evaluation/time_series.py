@@ -75,6 +75,7 @@ def time_series(
     n_splits: int = N_SPLITS,
     fixed: FloatArray | None = None,
     current: FloatArray | None = None,
+    default: FloatArray | None = None,
     batch: WindowedBatch | None = None,
     workers: int | None = None,
     progress: Fraction | None = None,
@@ -82,7 +83,8 @@ def time_series(
     """Held-out predictions of a training set; `reviews.splits` says what is trained and tested on.
 
     n_splits: 0 for none. fixed: parameters [21] to take for "new" in every split, without any fit.
-    current: what the parameters in use predict for all items [n_items], None where there are none.
+    current: what the parameters in use predict for all items [n_items], None where there are none. default:
+    the same of the default parameters, where it is at hand already.
     batch: all reviews (`score.all_reviews`), where it is at hand already. workers: processes to fit in; None
     takes several only where the log is large enough for it to pay.
     """
@@ -109,9 +111,10 @@ def time_series(
         new = predict_items(data, fixed, batch=batch)[first:]
     recalled_before = np.cumsum(data.items.label, dtype=np.float64)
     mean_before = np.array([recalled_before[train.stop - 1] / train.stop for train, _ in splits])
+    default = predict_items(data, DEFAULTS, batch=batch) if default is None else default
     predictions = {
         "new": new,
-        "default": predict_items(data, DEFAULTS, batch=batch)[first:],
+        "default": default[first:],
         "constant": mean_before[split],
         "sm2": sm2_retrievability(data.histories)[data.items.review[first:]],
     }

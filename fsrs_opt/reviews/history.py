@@ -6,7 +6,7 @@ a card that was reset, or whose first learning step is missing, never shows the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fsrs_opt.reviews.log import FILTERED, LEARNING, MANUAL, RESCHEDULED
+from fsrs_opt.reviews.log import FILTERED, LEARNING, MANUAL, RESCHEDULED, arrays
+from fsrs_opt.reviews.order import sort_with_places
 
 Array = npt.NDArray[Any]
 
@@ -35,6 +36,7 @@ rows that are usable in themselves: before_learning_start is what came before th
 no_learning_start and before_cutoff are all usable rows of the cards that are left out as a whole.
 """
 
+_CRAMMING, _RESET, _USABLE, _LEARNING = (np.uint8(1 << bit) for bit in range(4))
 _CHUNK = 1 << 20  # rows given to `day_of` at once: bounds its temporaries on large logs
 
 
@@ -83,9 +85,12 @@ def histories(
     ignore_before_ms: cards whose history starts before this time are left out as a whole; or a function of
     card ids [n] that gives such a time [n] for each card.
     """
+    columns = arrays(log)
     rows = len(log)
-    order = _card_and_time_order(log)
-    card_id, time = _column(log, "card_id", order), _column(log, "review_time", order)
+    what, left_out = _row_classes(columns)
+    card_id, order = _by_card_and_time(columns)
+    if order is not None:
+        what = what[order]
     first_of_card = np.ones(rows, dtype=bool)
     np.not_equal(card_id[1:], card_id[:-1], out=first_of_card[1:])
     all_cards = card_id[first_of_card]
@@ -95,16 +100,15 @@ def histories(
     del first_of_card
     n_cards = len(all_cards)
 
-    cramming, reset, usable, learning, left_out = _row_classes(log, order)
-    start, has_start = _learning_starts(card, n_cards, learning, cramming, reset)
-    del cramming, reset, learning
+    start = _learning_starts(card, n_cards, what)
+    has_start = start >= 0
     trained = has_start.copy()
     since = ignore_before_ms(all_cards[has_start]) if callable(ignore_before_ms) else ignore_before_ms
-    trained[has_start] = time[start[has_start]] >= since
+    trained[has_start] = columns["review_time"][_places(order, start[has_start])] >= since
 
     # A usable row is kept from its card's start on; `n_cards`-long tables are looked up per usable row only.
-    index = np.flatnonzero(usable)
-    del usable
+    index = np.flatnonzero(what & _USABLE)
+    del what
     card = card[index]
     card_trained, late_enough = trained[card], index >= start[card]
     left_out["no_learning_start"] = int(np.count_nonzero(~has_start[card]))
@@ -115,14 +119,13 @@ def histories(
     index, card = index[keep], card[keep]
     del keep
 
-    time = time[index]
     offsets = np.zeros(int(np.count_nonzero(trained)) + 1, dtype=np.int64)
     np.cumsum(np.bincount(card, minlength=n_cards)[trained], out=offsets[1:])
     del card
-    origin = index if order is None else order[index]
+    origin = _places(order, index)
     del index, order
-    rating = log["rating"].to_numpy()[origin]
-    days = log["day"].to_numpy()[origin] if "day" in log else _days(time, day_of)
+    time, rating = columns["review_time"][origin], columns["rating"][origin]
+    days = columns["day"][origin] if "day" in columns else _days(time, day_of)
     del origin
     delta_t, negative = _delta_t(days, offsets)
     return Histories(
@@ -172,29 +175,36 @@ def subset(h: Histories, card_mask: Array) -> Histories:
     )
 
 
-def _column(log: pd.DataFrame, name: str, order: Array | None) -> Array:
-    values = log[name].to_numpy()
-    return values if order is None else values[order]
+def _places(order: Array | None, rows: Array) -> Array:
+    """Where rows that are counted in the order of cards are in the log."""
+    return rows if order is None else order[rows]
 
 
-def _card_and_time_order(log: pd.DataFrame) -> Array | None:
-    """Row numbers in the order of (card_id, review_time), None when the log is in that order already.
+def _by_card_and_time(columns: Mapping[str, Array]) -> tuple[Array, Array | None]:
+    """The card ids in the order of (card_id, review_time), int64 [n], and the row numbers in that order, None
+    when the log is in it already.
 
     Anki's row ids are unique, other files may hold several rows of a card at one time: their contents decide
     among them, so that the order of the file never matters. (A learning row comes before a review of the same
     moment, a review before the relearning that it causes.)
     """
-    card, time = log["card_id"].to_numpy(), log["review_time"].to_numpy()
+    card, time = columns["card_id"], columns["review_time"]
     same_card, later = card[1:] == card[:-1], time[1:] > time[:-1]
     if bool(np.all((card[1:] > card[:-1]) | (same_card & later))):
-        return None
+        return card, None
     in_time_order = bool(np.all(time[1:] >= time[:-1]))  # as a revlog usually is: one sort is enough
+    all_different = in_time_order and bool(np.all(later))
     del same_card, later
-    order = np.argsort(card, kind="stable") if in_time_order else np.lexsort((time, card))
+    if in_time_order:
+        sorted_card, order = sort_with_places(card)
+    else:
+        _, by_time = sort_with_places(time)
+        sorted_card, order = sort_with_places(card[by_time])
+        order = by_time[order]
+    if all_different:
+        return sorted_card, order
 
-    sorted_card = card[order]
     tie = sorted_card[1:] == sorted_card[:-1]
-    del sorted_card
     sorted_time = time[order]
     tie &= sorted_time[1:] == sorted_time[:-1]
     del sorted_time
@@ -203,21 +213,22 @@ def _card_and_time_order(log: pd.DataFrame) -> Array | None:
         tied[1:] = tie
         tied[:-1] |= tie
         among = order[tied]
-        keys = [log[name].to_numpy()[among] for name in ("day", "factor", "rating", "kind") if name in log]
+        keys = [columns[name][among] for name in ("day", "factor", "rating", "kind") if name in columns]
         order[tied] = among[np.lexsort((*keys, time[among], card[among]))]
-    return order
+    return sorted_card, order
 
 
-def _row_classes(log: pd.DataFrame, order: Array | None) -> tuple[Array, Array, Array, Array, dict[str, int]]:
-    """Per row: cramming, reset, usable (rated and not cramming), learning (a usable row of kind 0), all
-    bool [n]; and the rows that are not usable, counted by the first reason that applies."""
-    kind, rating = _column(log, "kind", order), _column(log, "rating", order)
-    if "factor" in log:
-        no_factor = _column(log, "factor", order) == 0
+def _row_classes(columns: Mapping[str, Array]) -> tuple[Array, dict[str, int]]:
+    """What each row is, uint8 [n] of bits: `_CRAMMING`, `_RESET`, `_USABLE` (rated and not cramming),
+    `_LEARNING` (a usable row of kind 0); and the rows that are not usable, counted by the first reason that
+    applies."""
+    kind, rating = columns["kind"], columns["rating"]
+    if "factor" in columns:
+        no_factor = columns["factor"] == 0
         cramming, reset = (kind == FILTERED) & no_factor, (kind == MANUAL) & no_factor
         del no_factor
     else:  # not known: filtered rows count, manual rows are no resets
-        cramming, reset = np.zeros(len(log), dtype=bool), np.zeros(len(log), dtype=bool)
+        cramming, reset = np.zeros(len(kind), dtype=bool), np.zeros(len(kind), dtype=bool)
     usable = ~cramming
     left_out = {"cramming": int(np.count_nonzero(cramming))}
     for reason, applies in (
@@ -228,13 +239,14 @@ def _row_classes(log: pd.DataFrame, order: Array | None) -> tuple[Array, Array, 
         applies &= usable
         left_out[reason] = int(np.count_nonzero(applies))
         usable &= ~applies
-    return cramming, reset, usable, usable & (kind == LEARNING), left_out
+    what = cramming * _CRAMMING
+    for rows, bit in ((reset, _RESET), (usable, _USABLE), (usable & (kind == LEARNING), _LEARNING)):
+        what |= rows * bit
+    return what, left_out
 
 
-def _learning_starts(
-    card: Array, n_cards: int, learning: Array, cramming: Array, reset: Array
-) -> tuple[Array, Array]:
-    """Per card: the row where its history starts (int64, -1: none), and whether there is one (bool).
+def _learning_starts(card: Array, n_cards: int, what: Array) -> Array:
+    """Per card the row where its history starts, int64 [n_cards], -1 where there is none.
 
     The rule is a walk from a card's newest row backwards that skips cramming, takes every learning row as the
     candidate start, and ends at the first other row once there is a candidate, or at a reset in any case.
@@ -242,8 +254,8 @@ def _learning_starts(
     that run, unless a reset lies behind it. (A reset that lies before the run, or between two runs, ends the
     walk where the run ends it anyway.)
     """
-    walked = np.flatnonzero(~cramming)
-    card_walked, learning_walked = card[walked], learning[walked]
+    walked = np.flatnonzero(what & _CRAMMING == 0)
+    card_walked, learning_walked = card[walked], what[walked] & _LEARNING != 0
     opens_run = learning_walked.copy()
     opens_run[1:] &= ~(learning_walked[:-1] & (card_walked[1:] == card_walked[:-1]))
     del learning_walked
@@ -251,10 +263,10 @@ def _learning_starts(
     start, last_reset = np.full(n_cards, -1, dtype=np.int64), np.full(n_cards, -1, dtype=np.int64)
     # Rows ascend, and of repeated indices numpy's assignment leaves the last value: the newest run or reset.
     start[card_walked[opens_run]] = runs
-    resets = np.flatnonzero(reset)
+    resets = np.flatnonzero(what & _RESET)
     last_reset[card[resets]] = resets
     start[last_reset > start] = -1
-    return start, start >= 0
+    return start
 
 
 def _days(time: Array, day_of: Callable[[Array], Array]) -> Array:

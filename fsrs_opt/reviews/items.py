@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fsrs_opt.reviews.history import Histories
+from fsrs_opt.reviews.order import sort_with_places
 
 Array = npt.NDArray[Any]
 
@@ -71,7 +72,7 @@ def items(h: Histories) -> Items:
     del first, lapses_before, rating, opens_card
 
     # Cards ascend by id, so a stable sort by time leaves equal times in the order of card ids.
-    order = np.argsort(h.review_time[review], kind="stable")
+    _, order = sort_with_places(h.review_time[review])
     return Items(**{name: values[order] for name, values in in_card_order.items()})
 
 
@@ -93,16 +94,22 @@ def outlier_mask(items: Items) -> npt.NDArray[np.bool_]:
     go, and of the rest the groups that are small or long. What goes is a pair (first rating, first long-term
     delta_t), with all items of its cards, the later ones too.
     """
-    kept = np.ones(len(items), dtype=bool)
-    for rating in range(1, 5):
-        of_rating = items.first_rating == rating
-        first_deltas = items.delta_t[of_rating & (items.long_term_count == 1)]
-        delta_t, size = np.unique(first_deltas, return_counts=True)
-        smallest_first = np.lexsort((delta_t, size))
-        delta_t, size = delta_t[smallest_first], size[smallest_first]
+    pair = items.first_rating.astype(np.int64) << 32 | items.first_long_delta
+    groups, size = np.unique(pair[items.long_term_count == 1], return_counts=True)
+    rating, delta_t = groups >> 32, groups & 0xFFFFFFFF
+    dropped = np.zeros(len(groups), dtype=bool)
+    for each in range(1, 5):
+        mine = np.flatnonzero(rating == each)
+        smallest_first = mine[np.lexsort((delta_t[mine], size[mine]))]
         # Sizes ascend: once a group no longer fits under the limit, none of the later ones does.
-        limit = max(_DROP_AT_LEAST, len(first_deltas) // _DROP_SHARE)
-        longest = _MAX_DELTA_T_EASY if rating == _EASY else _MAX_DELTA_T
-        dropped = (np.cumsum(size) < limit) | (size < _MIN_GROUP) | (delta_t > longest)
-        kept[of_rating & np.isin(items.first_long_delta, delta_t[dropped])] = False
+        limit = max(_DROP_AT_LEAST, int(size[mine].sum()) // _DROP_SHARE)
+        longest = _MAX_DELTA_T_EASY if each == _EASY else _MAX_DELTA_T
+        sizes = size[smallest_first]
+        dropped[smallest_first] = (
+            (np.cumsum(sizes) < limit) | (sizes < _MIN_GROUP) | (delta_t[smallest_first] > longest)
+        )
+    gone = groups[dropped]
+    if not len(gone):
+        return np.ones(len(items), dtype=bool)
+    kept: npt.NDArray[np.bool_] = gone[np.searchsorted(gone, pair) % len(gone)] != pair
     return kept

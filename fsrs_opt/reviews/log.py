@@ -69,7 +69,13 @@ def make(columns: Mapping[str, NDArray[Any]], *, card_names: Sequence[str] | Non
     frame = pd.DataFrame(sized, copy=False)
     if card_names is not None:
         frame.attrs["card_names"] = list(card_names)
-    return validate(frame)
+        _check_card_names(frame)
+    return frame
+
+
+def arrays(frame: pd.DataFrame) -> dict[str, NDArray[Any]]:
+    """The columns of a review log by their names, not copied."""
+    return {str(name): column.to_numpy() for name, column in frame.items()}
 
 
 def validate(frame: pd.DataFrame) -> pd.DataFrame:
@@ -81,12 +87,16 @@ def validate(frame: pd.DataFrame) -> pd.DataFrame:
                 f"column {name!r} of a review log must be {np.dtype(DTYPES[name]).name}, "
                 f"not {frame[name].dtype}"
             )
+    _check_card_names(frame)
+    return frame
+
+
+def _check_card_names(frame: pd.DataFrame) -> None:
     names = frame.attrs.get("card_names")
     if names is not None and len(frame):
         ids = frame["card_id"].to_numpy()
         if ids.min() < 0 or ids.max() >= len(names):
             raise ValueError("a card_id of the review log has no entry in card_names")
-    return frame
 
 
 def _check_names(names: list[str]) -> None:

@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fsrs_opt.reviews import log
+from fsrs_opt.reviews.order import sort_with_places
 from fsrs_opt.sources.times import to_milliseconds
 from fsrs_opt.sources.values import BadValueError, Int64, RawColumn, blanks, optional_integers, whole_numbers
 
@@ -130,9 +131,9 @@ def _research_days(raw: Raw, card_id: Int64, notes: list[str]) -> tuple[Int64, I
     far = np.flatnonzero(np.abs(offset) > 1_000_000)
     if len(far):
         raise BadValueError(int(far[0]), "day_offset", f"{offset[far[0]]} is no day number")
-    order = np.argsort(card_id, kind="stable")
+    sorted_card, order = sort_with_places(card_id)
     starts = np.ones(len(order), dtype=bool)
-    starts[1:] = card_id[order[1:]] != card_id[order[:-1]]
+    np.not_equal(sorted_card[1:], sorted_card[:-1], out=starts[1:])
     ordered = offset[order]
     step = np.diff(ordered, prepend=ordered[:1])
     negative = step < 0
@@ -148,11 +149,11 @@ def _research_days(raw: Raw, card_id: Int64, notes: list[str]) -> tuple[Int64, I
     day = np.empty(len(order), dtype=np.int64)
     day[order] = ordered[starts][card] + total - total[starts][card]
 
-    by_day = np.argsort(day, kind="stable")
+    sorted_day, by_day = sort_with_places(day)
     position = np.arange(len(day))
     new_day = np.ones(len(day), dtype=bool)
-    new_day[1:] = day[by_day[1:]] != day[by_day[:-1]]
+    np.not_equal(sorted_day[1:], sorted_day[:-1], out=new_day[1:])
     within = position - np.maximum.accumulate(np.where(new_day, position, 0))
     review_time = np.empty(len(day), dtype=np.int64)
-    review_time[by_day] = _DAY_ZERO_MS + day[by_day] * _DAY_MS + _HOUR_MS + within
+    review_time[by_day] = _DAY_ZERO_MS + sorted_day * _DAY_MS + _HOUR_MS + within
     return day, review_time

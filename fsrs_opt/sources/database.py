@@ -113,6 +113,8 @@ def _database_errors(named: Path) -> Iterator[None]:
                 f"{named} is a database but not laid out like Anki's ({reason(error)}); {DAMAGED_ADVICE}."
             ) from None
         raise SourceError(f"{named} is damaged ({reason(error)}); {DAMAGED_ADVICE}.") from None
+    except UnicodeDecodeError:  # SQLite's message quotes what it cannot read
+        raise SourceError(f"{named} is damaged (unreadable table names); {DAMAGED_ADVICE}.") from None
 
 
 def _in_wal_mode(path: Path) -> bool:

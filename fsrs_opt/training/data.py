@@ -13,6 +13,7 @@ import torch
 from fsrs_opt.model.batch import FSRSBatch, WindowedBatch
 from fsrs_opt.reviews.history import Histories
 from fsrs_opt.reviews.items import Items, items, outlier_mask, recency_weights, select
+from fsrs_opt.reviews.order import sort_with_places
 
 Array = npt.NDArray[Any]
 
@@ -62,7 +63,7 @@ def windowed_batch(
     end = first.copy()  # of each card's reviews up to its last item
     end[chosen.card] = chosen.review  # in time order: a card's last item stays
     # In the order of time, not of ids: sums must not depend on how cards are numbered.
-    order = np.argsort(histories.review_time[first], kind="stable")
+    _, order = sort_with_places(histories.review_time[first])
     order = order[(end > first)[order]]  # a card's first review is no item
     first = first[order]
     used = end[order] + 1 - first

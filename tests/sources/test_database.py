@@ -199,6 +199,13 @@ def test_an_empty_col_table_and_a_torn_page(make_database: MakeDatabase) -> None
         read(whole)
 
 
+def test_names_of_tables_that_are_no_text(make_database: MakeDatabase) -> None:
+    path = make_database()
+    path.write_bytes(path.read_bytes().replace(b"CREATE TABLE revlog", b"CREATE TABLE \xa5evl\xff "))
+    with pytest.raises(SourceError, match=r"damaged .*Check Database"):
+        read(path)
+
+
 def test_unicase_ignores_case_outside_ascii() -> None:
     assert database.unicase("ÜBUNG", "übung") == 0
     assert database.unicase("a", "B") < 0 < database.unicase("b", "A")
