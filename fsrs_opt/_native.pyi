@@ -90,6 +90,15 @@ def solve_qp(
     A: NDArray[np.float64],
     b: NDArray[np.float64],
 ) -> NDArray[np.float64]: ...
+def whole_cards(
+    offsets: NDArray[np.int64],
+    rating: NDArray[np.int8],
+    delta_t: NDArray[np.int32],
+    order: NDArray[np.int64],
+    review: NDArray[np.int64],
+    card: NDArray[np.int64],
+    weight: NDArray[np.float64],
+) -> tuple[NDArray[np.int64], NDArray[np.int8], NDArray[np.int32], NDArray[np.float64]]: ...
 def initial_stability(
     delta_t: NDArray[np.float64],
     recall: NDArray[np.float64],

@@ -9,6 +9,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "cards.hpp"
 #include "objective.hpp"
 #include "pretrain.hpp"
 
@@ -155,6 +156,36 @@ Result solve_qp(const Matrix &hessian, const Array<double> &gradient, const Matr
     return copied(x.data(), {n});
 }
 
+template <class T>
+nb::ndarray<nb::numpy, T> owned(T *data, size_t n) {
+    nb::capsule owner(data, [](void *p) noexcept { delete[] static_cast<T *>(p); });
+    return {data, {n}, owner};
+}
+
+nb::tuple whole_cards(const Array<int64_t> &offsets, const Array<int8_t> &rating, const Array<int32_t> &delta_t,
+                      const Array<int64_t> &order, const Array<int64_t> &review, const Array<int64_t> &card,
+                      const Array<double> &weight) {
+    const size_t n_cards = order.shape(0), n_items = review.shape(0);
+    if (offsets.shape(0) != n_cards + 1 || delta_t.shape(0) != rating.shape(0))
+        throw std::invalid_argument("offsets must hold one number more than there are cards, delta_t as many as rating");
+    if (card.shape(0) != n_items || weight.shape(0) != n_items)
+        throw std::invalid_argument("review, card and weight must have the same length");
+    const fsrs::CardsAndItems from{offsets.data(), rating.data(), delta_t.data(), order.data(),  n_cards,
+                                   rating.shape(0), review.data(), card.data(),   weight.data(), n_items};
+    const fsrs::WholeCards cards(from);
+    const size_t n = size_t(cards.offsets.back());
+    auto offsets_ = owned(new int64_t[cards.offsets.size()], cards.offsets.size());
+    auto rating_ = owned(new int8_t[n], n);
+    auto delta_t_ = owned(new int32_t[n], n);
+    auto weight_ = owned(new double[n], n);
+    std::copy(cards.offsets.begin(), cards.offsets.end(), offsets_.data());
+    {
+        nb::gil_scoped_release release;
+        cards.copy(from, rating_.data(), delta_t_.data(), weight_.data());
+    }
+    return nb::make_tuple(offsets_, rating_, delta_t_, weight_);
+}
+
 double initial_stability(const Array<double> &delta_t, const Array<double> &recall, const Array<double> &count,
                          double centre, double w20, double low, double high) {
     const size_t n = delta_t.shape(0);
@@ -252,6 +283,9 @@ NB_MODULE(_native, m) {
              nb::arg("isa") = "", "advance, pass after pass, until the solver is done.");
     m.def("solve_qp", &solve_qp, nb::arg("hessian"), nb::arg("gradient"), nb::arg("A"), nb::arg("b"),
           "The quadratic program of training/qp.py, compiled.");
+    m.def("whole_cards", &whole_cards, nb::arg("offsets"), nb::arg("rating"), nb::arg("delta_t"), nb::arg("order"),
+          nb::arg("review"), nb::arg("card"), nb::arg("weight"),
+          "offsets, rating, delta_t and weight of training/data.py's windowed_batch, compiled.");
     m.def("initial_stability", &initial_stability, nb::arg("delta_t"), nb::arg("recall"), nb::arg("count"),
           nb::arg("centre"), nb::arg("w20"), nb::arg("low"), nb::arg("high"),
           "The fit of one first rating of training/pretrain.py, compiled.");

@@ -7,7 +7,7 @@ namespace fsrs {
 
 namespace {
 
-constexpr int kGrid = 17;  // the first term has one valley, wider than a cell; the second adds a kink
+constexpr int kGrid = 17;
 
 // The first term and its derivatives by x = ln S0.
 struct Loss {
@@ -37,22 +37,26 @@ double initial_stability(const FirstReviews &reviews, double centre, double w20,
     auto total = [&](double x) {
         return loss(reviews, x, w20, factor).value + std::abs(std::exp(x) - centre) / 16;
     };
-    const double first = std::log(low), step = (std::log(high) - first) / (kGrid - 1);
-    int best = 0;
-    double least = total(first);
-    for (int k = 1; k < kGrid; ++k)
-        if (const double here = total(first + k * step); here < least) least = here, best = k;
-    double left = first + std::max(best - 1, 0) * step, right = first + std::min(best + 1, kGrid - 1) * step;
-
+    // In x = ln S0 the first term is convex. So is the second above its kink, and below it is concave.
     const double kink = std::log(centre), at_kink = loss(reviews, kink, w20, factor).slope;
-    double pull = left < kink ? -1 : 1;  // the sign of the second term's slope
-    if (left < kink && kink < right) {
-        if (std::abs(at_kink) <= centre / 16) return centre;
-        (at_kink > 0 ? right : left) = kink;
-        pull = at_kink > 0 ? -1 : 1;
+    double left = std::log(low), right = std::log(high), pull = 1;  // pull: the sign of the second term's slope
+    if (at_kink <= 0) {
+        if (at_kink >= -centre / 16) return centre;  // it goes down to here from both sides
+        left = kink;
+    } else {
+        right = kink, pull = -1;
+        if (at_kink <= centre / 16) {  // it goes down to here at last, but may have had a valley before
+            const double first = left, step = (kink - first) / (kGrid - 1);
+            int best = kGrid - 1;
+            double least = total(kink);
+            for (int k = 0; k + 1 < kGrid; ++k)
+                if (const double here = total(first + k * step); here < least) least = here, best = k;
+            if (best == kGrid - 1) return centre;
+            left = first + std::max(best - 1, 0) * step, right = first + (best + 1) * step;
+        }
     }
     // Newton's method, halving where it would leave the bracket
-    double x = (left + right) / 2;
+    double x = std::clamp(kink, left, right);
     for (int iteration = 0; iteration < 100; ++iteration) {
         const Loss l = loss(reviews, x, w20, factor);
         const double slope = l.slope + pull * std::exp(x) / 16, curvature = l.curvature + pull * std::exp(x) / 16;

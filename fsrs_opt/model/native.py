@@ -85,6 +85,27 @@ def pack(offsets: ArrayLike, rating: ArrayLike, delta_t: ArrayLike, weight: Arra
     )
 
 
+def whole_cards(
+    offsets: ArrayLike,
+    rating: ArrayLike,
+    delta_t: ArrayLike,
+    order: ArrayLike,
+    review: ArrayLike,
+    card: ArrayLike,
+    weights: ArrayLike,
+) -> tuple[NDArray[np.int64], NDArray[np.int8], NDArray[np.int32], NDArray[np.float64]]:
+    """`training.data.whole_cards`, compiled. Raises ValueError for an index that is out of bounds."""
+    return _native.whole_cards(
+        _array("offsets", offsets, np.int64),
+        _array("rating", rating, np.int8),
+        _array("delta_t", delta_t, np.int32),
+        _array("order", order, np.int64),
+        _array("review", review, np.int64),
+        _array("card", card, np.int64),
+        _array("weights", weights, np.float64),
+    )
+
+
 def _parameters(w: Tensor | ArrayLike) -> NDArray[np.float64]:
     values = as_array(w) if isinstance(w, Tensor) else w
     return np.ascontiguousarray(values, dtype=np.float64)

@@ -10,7 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from fsrs_opt.model import native
 from fsrs_opt.model.batch import FSRSBatch, WindowedBatch
+from fsrs_opt.model.kernel import choose
 from fsrs_opt.reviews.history import Histories
 from fsrs_opt.reviews.items import Items, items, outlier_mask, recency_weights, select
 from fsrs_opt.reviews.order import sort_with_places
@@ -57,13 +59,34 @@ def windowed_batch(
 ) -> WindowedBatch:
     """The training set as whole cards. Reviews after a card's last item have no say and are left away."""
     histories, chosen = data.histories, data.items
-    weight = np.zeros(histories.n_reviews)
-    weight[chosen.review] = data.weights
-    first = histories.offsets[:-1]
-    end = first.copy()  # of each card's reviews up to its last item
-    end[chosen.card] = chosen.review  # in time order: a card's last item stays
     # In the order of time, not of ids: sums must not depend on how cards are numbered.
-    _, order = sort_with_places(histories.review_time[first])
+    _, order = sort_with_places(histories.review_time[histories.offsets[:-1]])
+    make = native.whole_cards if choose(kernel, device) == "native" else whole_cards
+    offsets, rating, delta_t, weight = make(
+        histories.offsets,
+        histories.rating,
+        histories.delta_t,
+        order,
+        chosen.review,
+        chosen.card,
+        data.weights,
+    )
+    return WindowedBatch(offsets, rating, delta_t, weight, dtype=dtype, device=device, kernel=kernel)
+
+
+def whole_cards(
+    offsets: Array, rating: Array, delta_t: Array, order: Array, review: Array, card: Array, weights: Array
+) -> tuple[Array, Array, Array, Array]:
+    """offsets, rating, delta_t and weight of a `WindowedBatch` of the cards that have items.
+
+    offsets [n_cards + 1], rating, delta_t [n_reviews]: histories. order [n_cards]: the cards as they are to
+    follow each other. review, card, weights [n_items]: items in the order of time.
+    """
+    weight = np.zeros(len(rating))
+    weight[review] = weights
+    first = offsets[:-1]
+    end = first.copy()  # of each card's reviews up to its last item
+    end[card] = review  # in time order: a card's last item stays
     order = order[(end > first)[order]]  # a card's first review is no item
     first = first[order]
     used = end[order] + 1 - first
@@ -71,15 +94,7 @@ def windowed_batch(
     np.cumsum(used, out=offsets[1:])
     source = np.repeat(first - offsets[:-1], used)
     source += np.arange(len(source))
-    return WindowedBatch(
-        offsets=offsets,
-        rating=histories.rating.take(source),
-        delta_t=histories.delta_t.take(source),
-        weight=weight.take(source),
-        dtype=dtype,
-        device=device,
-        kernel=kernel,
-    )
+    return offsets, rating.take(source), delta_t.take(source), weight.take(source)
 
 
 def mini_batches(
