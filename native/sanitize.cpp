@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "cards.hpp"
 #include "objective.hpp"
 #include "pretrain.hpp"
 
@@ -75,6 +76,29 @@ void refused(const Input &input, const char *what) {
 }
 
 // A whole fit, some parameters held, and the pretrain stage's own.
+void whole_cards(const Input &input, std::mt19937 &random) {
+    const size_t n_cards = input.offsets.size() - 1;
+    std::vector<int64_t> order, review, card;
+    for (size_t c = 0; c < n_cards; ++c) {
+        order.insert(order.begin() + int64_t(random() % (c + 1)), int64_t(c));
+        for (int64_t k = input.offsets[c] + 1; k < input.offsets[c + 1]; ++k)
+            if (random() % 2) review.push_back(k), card.push_back(int64_t(c));
+    }
+    const std::vector<double> weights(review.size(), 1.0);
+    const fsrs::CardsAndItems from{input.offsets.data(), input.rating.data(), input.delta_t.data(), order.data(), n_cards,
+                                   input.rating.size(),  review.data(),       card.data(),          weights.data(),
+                                   review.size()};
+    const fsrs::WholeCards cards(from);
+    const size_t n = size_t(cards.offsets.back());
+    std::vector<int8_t> rating(n);
+    std::vector<int32_t> delta_t(n);
+    std::vector<double> weight(n);
+    cards.copy(from, rating.data(), delta_t.data(), weight.data());
+    double sum = 0;
+    for (double w : weight) sum += w;
+    expect(sum == double(review.size()), "an item was lost");
+}
+
 void fit(const Input &input, int relearning_steps, bool frozen, std::mt19937 &random) {
     const fsrs::Pack pack(input.histories());
     fsrs::Settings settings{};
@@ -126,6 +150,7 @@ int main() {
         for (int card = 0; card < cards; ++card) input.card(int(random() % 12), random);
         all_passes(input);
         if (cards == 3000) at_once(input);
+        whole_cards(input, random);
         for (int relearning_steps : {0, 1, 3}) fit(input, relearning_steps, cards % 2 == 0, random);
     }
     Input longest;
