@@ -31,7 +31,7 @@ TRAINING_COLUMNS: Final = {
     "factor": "factor",
 }
 ALL_COLUMNS: Final = {**TRAINING_COLUMNS, "time": "duration", "ivl": "interval", "lastIvl": "last_interval"}
-_BATCH_ROWS: Final = 65_536
+_BATCH_ROWS: Final = 4_096  # the first batch, from which ADBC takes the types, costs twice as much a row
 
 Columns = dict[str, NDArray[Any]]
 
