@@ -15,13 +15,16 @@ WholeCards::WholeCards(const CardsAndItems &from) {
         const int64_t card = from.card[i], review = from.review[i];
         if (card < 0 || card >= n_cards || review < from.offsets[card] || review >= from.offsets[card + 1])
             throw std::invalid_argument("an item must be a review of its card");
-        end[size_t(card)] = review + 1;  // in time order: a card's last item stays
+        end[size_t(card)] = std::max(end[size_t(card)], review + 1);
     }
     offsets.reserve(from.n_cards + 1);
     cards.reserve(from.n_cards);
+    std::vector<bool> seen(from.n_cards);
     for (size_t k = 0; k < from.n_cards; ++k) {
         const int64_t card = from.order[k];
-        if (card < 0 || card >= n_cards) throw std::invalid_argument("order must hold the numbers of cards");
+        if (card < 0 || card >= n_cards || seen[size_t(card)])
+            throw std::invalid_argument("order must hold the number of each card once");
+        seen[size_t(card)] = true;
         const int64_t used = end[size_t(card)] - from.offsets[card];
         if (used == 0) continue;
         cards.push_back(card);

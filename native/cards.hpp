@@ -7,7 +7,7 @@
 
 namespace fsrs {
 
-// Histories card after card, and items in the order of time. Nothing is assumed about the values.
+// Histories card after card, and items. Nothing is assumed about the values.
 struct CardsAndItems {
     const int64_t *offsets;  // [n_cards + 1]
     const int8_t *rating;

@@ -59,6 +59,7 @@ struct Workspaces {
         while (each.size() < threads) each.push_back(allocate_aligned(bytes));
     }
 };
+thread_local Workspaces workspaces;
 
 // work(block, workspace) for every block, on up to `threads` threads, the largest blocks first.
 template <class Work>
@@ -67,7 +68,6 @@ void over_blocks(const Pack &pack, int threads, size_t workspace_bytes, Work wor
     const size_t blocks = pack.blocks().size();
     const size_t useful = std::min(blocks, pack.slots() / kSlotsPerThread);
     const size_t n = std::clamp<size_t>(size_t(std::max(threads, 1)), 1, std::max<size_t>(useful, 1));
-    thread_local Workspaces workspaces;
     workspaces.reserve(n, workspace_bytes);
     struct Shared {
         Work &work;

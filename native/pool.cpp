@@ -11,6 +11,7 @@
 
 #if !defined(_WIN32)
 #include <pthread.h>
+#include <signal.h>
 #endif
 
 namespace fsrs {
@@ -114,8 +115,23 @@ Pool &pool() {
     return *here;
 }
 
+// While it lives, this thread and those it starts take no signals: they are for the program's own threads.
+struct NoSignals {
+#if !defined(_WIN32)
+    sigset_t before;
+    NoSignals() {
+        sigset_t all;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before);
+    }
+    ~NoSignals() { pthread_sigmask(SIG_SETMASK, &before, nullptr); }
+#endif
+};
+
 // Starts threads up to `helpers`; how many there are.
 size_t start(Pool &pool, size_t helpers) {
+    if (pool.threads >= helpers) return helpers;
+    const NoSignals here;
     try {
         for (; pool.threads < helpers; ++pool.threads) std::thread(help, std::ref(pool)).detach();
     } catch (const std::exception &) {

@@ -45,6 +45,7 @@ double initial_stability(const FirstReviews &reviews, double centre, double w20,
         left = kink;
     } else {
         right = kink, pull = -1;
+        // Convex and concave together might have several valleys; where they rise to here, no case with more than one is known.
         if (at_kink <= centre / 16) {  // it goes down to here at last, but may have had a valley before
             const double first = left, step = (kink - first) / (kGrid - 1);
             int best = kGrid - 1;

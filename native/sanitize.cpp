@@ -75,14 +75,16 @@ void refused(const Input &input, const char *what) {
     }
 }
 
-// A whole fit, some parameters held, and the pretrain stage's own.
 void whole_cards(const Input &input, std::mt19937 &random) {
     const size_t n_cards = input.offsets.size() - 1;
     std::vector<int64_t> order, review, card;
     for (size_t c = 0; c < n_cards; ++c) {
         order.insert(order.begin() + int64_t(random() % (c + 1)), int64_t(c));
         for (int64_t k = input.offsets[c] + 1; k < input.offsets[c + 1]; ++k)
-            if (random() % 2) review.push_back(k), card.push_back(int64_t(c));
+            if (random() % 2) {
+                const auto place = int64_t(random() % (review.size() + 1));  // in any order
+                review.insert(review.begin() + place, k), card.insert(card.begin() + place, int64_t(c));
+            }
     }
     const std::vector<double> weights(review.size(), 1.0);
     const fsrs::CardsAndItems from{input.offsets.data(), input.rating.data(), input.delta_t.data(), order.data(), n_cards,
@@ -99,6 +101,7 @@ void whole_cards(const Input &input, std::mt19937 &random) {
     expect(sum == double(review.size()), "an item was lost");
 }
 
+// A whole fit, some parameters held, and the pretrain stage's own.
 void fit(const Input &input, int relearning_steps, bool frozen, std::mt19937 &random) {
     const fsrs::Pack pack(input.histories());
     fsrs::Settings settings{};

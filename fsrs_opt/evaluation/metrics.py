@@ -32,7 +32,7 @@ def log_loss(labels: Array, retrievability: Array, weights: Array | None = None)
 
 def item_losses(labels: Array, retrievability: Array) -> Floats:
     """Binary cross-entropy of each prediction [n_items], nats."""
-    r = np.clip(retrievability, R_MIN, 1 - R_MIN)
+    r = np.clip(np.asarray(retrievability, dtype=np.float64), R_MIN, 1 - R_MIN)
     losses: Floats = -np.log(r)
     forgotten = np.logical_not(labels)
     losses[forgotten] = -np.log1p(-r[forgotten])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -37,6 +37,9 @@ class WindowedBatch:
     dtype: torch.dtype = torch.float64
     device: str = "cpu"
     kernel: str | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in ("packed", "steps")}
 
     @cached_property
     def packed(self) -> Pack | None:

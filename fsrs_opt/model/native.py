@@ -94,7 +94,8 @@ def whole_cards(
     card: ArrayLike,
     weights: ArrayLike,
 ) -> tuple[NDArray[np.int64], NDArray[np.int8], NDArray[np.int32], NDArray[np.float64]]:
-    """`training.data.whole_cards`, compiled. Raises ValueError for an index that is out of bounds."""
+    """`training.data.whole_cards`, compiled. Raises ValueError for an index that is out of bounds and for
+    an order that is none."""
     return _native.whole_cards(
         _array("offsets", offsets, np.int64),
         _array("rating", rating, np.int8),

@@ -69,8 +69,7 @@ def make(columns: Mapping[str, NDArray[Any]], *, card_names: Sequence[str] | Non
     frame = pd.DataFrame(sized, copy=False)
     if card_names is not None:
         frame.attrs["card_names"] = list(card_names)
-        _check_card_names(frame)
-    return frame
+    return validate(frame)
 
 
 def arrays(frame: pd.DataFrame) -> dict[str, NDArray[Any]]:
@@ -87,16 +86,12 @@ def validate(frame: pd.DataFrame) -> pd.DataFrame:
                 f"column {name!r} of a review log must be {np.dtype(DTYPES[name]).name}, "
                 f"not {frame[name].dtype}"
             )
-    _check_card_names(frame)
-    return frame
-
-
-def _check_card_names(frame: pd.DataFrame) -> None:
     names = frame.attrs.get("card_names")
     if names is not None and len(frame):
         ids = frame["card_id"].to_numpy()
         if ids.min() < 0 or ids.max() >= len(names):
             raise ValueError("a card_id of the review log has no entry in card_names")
+    return frame
 
 
 def _check_names(names: list[str]) -> None:

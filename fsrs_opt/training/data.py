@@ -80,13 +80,13 @@ def whole_cards(
     """offsets, rating, delta_t and weight of a `WindowedBatch` of the cards that have items.
 
     offsets [n_cards + 1], rating, delta_t [n_reviews]: histories. order [n_cards]: the cards as they are to
-    follow each other. review, card, weights [n_items]: items in the order of time.
+    follow each other. review, card, weights [n_items]: the items.
     """
     weight = np.zeros(len(rating))
     weight[review] = weights
     first = offsets[:-1]
     end = first.copy()  # of each card's reviews up to its last item
-    end[card] = review  # in time order: a card's last item stays
+    np.maximum.at(end, card, review)
     order = order[(end > first)[order]]  # a card's first review is no item
     first = first[order]
     used = end[order] + 1 - first

@@ -143,7 +143,7 @@ def fit(
             at_start = at_start if near else before
             done.append(stage)
     messages += [
-        f"The {stage.name} stage reached its cap of {stage.passes} passes before it had converged."
+        f"The {stage.name} stage was ended after {stage.passes} passes, before it had converged."
         for stage in done
         if not stage.converged
     ]

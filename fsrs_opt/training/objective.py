@@ -114,18 +114,24 @@ class Objective:
 
 
 class LastPass:
-    """An objective that remembers its last pass: finetune begins at the point where train ended."""
+    """An objective that remembers its last pass: finetune begins at the point where train ended.
+
+    reused: how often a pass was asked for that was at hand.
+    """
 
     def __init__(self, objective: Objective) -> None:
         self.compiled = objective.compiled
         self._objective = objective
         self._at = b""
         self._result: PassResult | None = None
+        self.reused = 0
 
     def evaluate(self, w: Tensor, *, fisher: bool = False) -> PassResult:
         at = as_array(w).tobytes()
         if self._result is None or at != self._at or (fisher and self._result.fisher is None):
             self._at, self._result = at, self._objective.evaluate(w, fisher=fisher)
+        else:
+            self.reused += 1
         return self._result
 
     def remember(self, w: FloatArray, result: PassResult) -> None:

@@ -80,7 +80,8 @@ def fit_initial_stability(
 
     Minimizes `sum(n BCE(recall, R(delta_t, S0))) + |S0 - default| / 16` with the recall smoothed towards
     the average (Laplace: one review more of average recall). The sum has one valley but the second
-    term a kink, so a grid that closes in finds it safely. kernel "native" does it compiled.
+    term a kink, so a grid that closes in finds it safely. kernel "native" finds the same compiled, by
+    Newton's method on the side of the kink that the minimum lies on.
     """
     recall = (reviews.recall * reviews.count + average_recall) / (reviews.count + 1)
     if kernel == "native":

@@ -89,15 +89,17 @@ def run_map(
         onward=objective.compiled if progress is None else None,
     )
     start: float | None = None
+    passes, reused = 0, objective.reused
     while not solver.done:
         loss = training_step(model, objective, solver).loss
         start = loss if start is None else start
+        passes = solver.passes - (objective.reused - reused)
         if progress is not None:
-            progress(Progress(name, solver.passes, None, solver.objective))
+            progress(Progress(name, passes, None, solver.objective))
     if solver.last is not None:
         objective.remember(*solver.last)
     assert start is not None
-    return Stage(name, solver.passes, solver.objective, solver.converged), start
+    return Stage(name, passes, solver.objective, solver.converged), start
 
 
 def run_classic(

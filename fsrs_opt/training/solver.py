@@ -116,7 +116,8 @@ class Solver:
         gradients: Sequence[tuple[nn.Parameter, Tensor, Tensor | None]],
         closure: Callable[[], PassResult] | None,
     ) -> PassResult:
-        """Judge the point that the model holds, of which `closure` gives the pass, and write the next one.
+        """Judge the point that the model holds, of which `closure` gives the pass, and write the next one
+        (with `onward`, after as many more as it takes, the best one).
 
         gradients: (w, its gradient [21], mask of held entries or None), as `gradients.step` gives them.
         """

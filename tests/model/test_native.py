@@ -15,6 +15,7 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -277,6 +278,35 @@ def test_a_child_process_made_by_fork_has_threads_of_its_own() -> None:
             os._exit(0 if same else 1)
         assert os.waitpid(child, 0)[1] == 0
         assert packed.loss(DEFAULTS, 3) == alone
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="threads are counted as on Linux")
+def test_threads_are_started_once_take_no_signals_and_are_started_anew_in_a_child() -> None:
+    script = (
+        "import os, numpy as np; from fsrs_opt import _native\n"
+        "n = 60000; rng = np.random.default_rng(0)\n"
+        "days = rng.integers(1, 900, n).astype(np.int32)\n"
+        "rating = rng.integers(1, 5, n).astype(np.int8)\n"
+        "packed = _native.Pack(np.arange(0, n + 1, 6), rating, days, np.ones(n))\n"
+        "def threads():\n"
+        "    return set(os.listdir('/proc/self/task'))\n"
+        "def passes():\n"
+        "    before = threads(); packed.loss(rng.uniform(0.5, 0.6, 21), 3); return threads() - before\n"
+        "started = passes()\n"
+        "assert len(started) == 2 and not passes()\n"
+        "for one in started:\n"
+        "    lines = open(f'/proc/self/task/{one}/status').read().splitlines()\n"
+        "    blocked = next(int(line.split()[1], 16) for line in lines if line.startswith('SigBlk'))\n"
+        "    assert blocked & 1 << 1, 'SIGINT'\n"
+        "child = os.fork()\n"
+        "if child == 0:\n"
+        "    os._exit(len(passes()))\n"
+        "assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 2\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", script], capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_threads_do_not_keep_the_interpreter_from_ending() -> None:

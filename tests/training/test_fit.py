@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +12,9 @@ import pytest
 import torch
 
 from fsrs_opt.errors import UsageError
+from fsrs_opt.model.batch import WindowedBatch
 from fsrs_opt.model.parameters import DEFAULTS, LOWER, UPPER
+from fsrs_opt.model.passes import PassResult
 from fsrs_opt.reviews.history import histories
 from fsrs_opt.training.data import TrainingSet, mini_batches, training_set, windowed_batch
 from fsrs_opt.training.fit import FitResult, fit
@@ -259,7 +263,9 @@ def test_watching_the_progress_changes_nothing(shared_real: Path, name: str) -> 
     assert watched.parameters.tobytes() == alone.parameters.tobytes()
     assert watched.stages == alone.stages
     assert watched.objective == alone.objective
-    assert [p.passes for p in seen if p.stage == "finetune"] == list(range(1, alone.stages[2].passes + 1))
+    finetune = [p.passes for p in seen if p.stage == "finetune"]
+    assert finetune == list(range(finetune[0], alone.stages[2].passes + 1))
+    assert finetune[0] in (0, 1)  # 0: it begins with the pass that train ended with
 
 
 def test_the_objective_at_the_end_is_j_there(shared_real: Path) -> None:
@@ -267,11 +273,36 @@ def test_the_objective_at_the_end_is_j_there(shared_real: Path) -> None:
     for stages in (["pretrain"], ["pretrain", "train"], ["finetune"], ["pretrain", "train", "finetune"]):
         result = fit(data, stages=stages)
         j = map_objective(data).evaluate(torch.from_numpy(result.parameters)).loss
-        assert result.objective == pytest.approx(j, rel=1e-6)
+        assert result.objective == pytest.approx(j, rel=1e-12)
 
 
 def test_train_ends_where_finetune_can_go_on(shared_real: Path) -> None:
     data = training_set(real_log(shared_real, "real02"))
     whole, train = fit(data), fit(data, stages=["pretrain", "train"])
     assert whole.stages[1].passes < train.stages[1].passes
-    assert whole.objective < train.objective
+
+
+@pytest.mark.parametrize("name", ["real36", "real16"])
+def test_passes_are_those_that_were_made(
+    shared_real: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = training_set(real_log(shared_real, name))
+    made = 0
+    evaluate = WindowedBatch.evaluate
+
+    def counted(self: WindowedBatch, w: torch.Tensor, *, fisher: bool = False) -> PassResult:
+        nonlocal made
+        made += 1
+        return evaluate(self, w, fisher=fisher)
+
+    monkeypatch.setattr(WindowedBatch, "evaluate", counted)
+    result = fit(data, kernel="torch")
+    assert sum(stage.passes for stage in result.stages) == made
+
+
+def test_a_result_is_a_plain_value() -> None:
+    result = fit(made(varied(60)))
+    for copied in (pickle.loads(pickle.dumps(result)), copy.deepcopy(result)):
+        assert copied.parameters.tobytes() == result.parameters.tobytes()
+        assert copied.parameter_notes == result.parameter_notes
+        assert copied.fisher.tobytes() == result.fisher.tobytes()
