@@ -8,6 +8,7 @@ import queue
 import time
 from collections import deque
 from collections.abc import Generator
+from concurrent.futures import CancelledError
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
@@ -40,10 +41,19 @@ class DaskEngine:
     def run(self, orders: list[Order]) -> Generator[Outcome | None, None, None]:
         """See `tasks.Engine`."""
         client, cluster = self._connect()
+        where = self.scheduler or "on this machine"
         futures: dict[str, tuple[Future, Order]] = {}
         try:
             _check_versions(client)
-            yield from _stream(client, orders, futures, self.scheduler or "on this machine")
+            yield from _stream(client, orders, futures, where)
+        except FsrsOptError:
+            raise
+        except Exception as error:
+            # It may die while it is asked for something. Nothing else raises these: what goes wrong within a
+            # task is in its outcome, and a future that failed is asked for its exception.
+            if isinstance(error, OSError | CancelledError) or client.status != "running":
+                raise _scheduler_gone(where) from None
+            raise
         finally:
             # a scheduler forgets what a client wanted when the client leaves; workers are told to drop it too
             with suppress(Exception):

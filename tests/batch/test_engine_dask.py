@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ from fsrs_opt.errors import FsrsOptError, UsageError
 from tests.batch.made_up import run, write_log
 
 pytest.importorskip("distributed", reason="dask is not installed")
+
+from distributed.comm import CommClosedError
 
 from fsrs_opt.batch import engine_dask
 from fsrs_opt.batch.engine_dask import DaskEngine
@@ -72,3 +75,62 @@ def test_a_scheduler_that_is_not_there_is_told(
     monkeypatch.setattr(engine_dask, "_CONNECT_SECONDS", 1)
     with pytest.raises(UsageError, match=r"no dask scheduler at tcp://127\.0\.0\.1:1"):
         job.run([logs], tmp_path / "out", Options(), lambda: DaskEngine("tcp://127.0.0.1:1", 2))
+
+
+class Dying:
+    """What a client is like whose scheduler dies while it is asked for a result."""
+
+    def __init__(self, error: Exception, status: str) -> None:
+        self.error, self.status = error, status
+
+    def run(self, *_: object, **__: object) -> dict[str, str]:
+        return {}
+
+    def nthreads(self) -> dict[str, int]:
+        return {"worker": 1}
+
+    def submit(self, *_: object, **__: object) -> DyingFuture:
+        self.status, status = "running", self.status
+        return DyingFuture(self, status)
+
+    def cancel(self, *_: object, **__: object) -> None: ...
+
+    def close(self, **_: object) -> None: ...
+
+
+class DyingFuture:
+    key, status = "one", "finished"
+
+    def __init__(self, client: Dying, after: str) -> None:
+        self.client, self.after = client, after
+
+    def add_done_callback(self, call: Callable[[DyingFuture], None]) -> None:
+        call(self)
+
+    def result(self) -> None:
+        self.client.status = self.after
+        raise self.client.error
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (CommClosedError("reset by peer"), "running"),
+        (TimeoutError(), "running"),
+        (CancelledError("one"), "running"),
+        (RuntimeError("the client is closed"), "closed"),
+    ],
+)
+def test_a_scheduler_that_dies_while_it_answers(
+    error: Exception, status: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = DaskEngine("tcp://10.0.0.1:8786", 2)
+    monkeypatch.setattr(DaskEngine, "_connect", lambda _: (Dying(error, status), None))
+    with pytest.raises(FsrsOptError, match=r"scheduler tcp://10\.0\.0\.1:8786 is gone"):
+        list(engine.run([None]))
+
+
+def test_other_errors_are_not_taken_for_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(DaskEngine, "_connect", lambda _: (Dying(RuntimeError("a bug"), "running"), None))
+    with pytest.raises(RuntimeError, match="a bug"):
+        list(DaskEngine("tcp://10.0.0.1:8786", 2).run([None]))
