@@ -35,6 +35,17 @@ def windowed(cards: list[list[tuple[int, int]]], weight: float = 1.0) -> Windowe
     return WindowedBatch(offsets, rating, delta_t, weights, kernel="torch")
 
 
+def random_batch(n_cards: int) -> WindowedBatch:
+    """Cards of random histories, nine reviews long on average."""
+    rng = np.random.default_rng(3)
+    offsets = np.concatenate([[0], np.cumsum(rng.geometric(1 / 9, n_cards))])
+    n = offsets[-1]
+    delta_t = rng.integers(0, 40, n).astype(np.int32)
+    delta_t[offsets[:-1]] = 0
+    rating = rng.choice([1, 2, 3, 4], n, p=[0.1, 0.1, 0.7, 0.1]).astype(np.int8)
+    return WindowedBatch(offsets, rating, delta_t, (delta_t > 0) * rng.random(n))
+
+
 def item_retrievabilities(batch: WindowedBatch, w: torch.Tensor) -> tuple[torch.Tensor, np.ndarray]:
     """Retrievability of each scored review by the module's own equations, card after card, and its index."""
     values, where = [], []

@@ -11,11 +11,6 @@ allowed five times the error.
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -27,7 +22,7 @@ from hypothesis import strategies as st
 from fsrs_opt.model import fsrs6, native
 from fsrs_opt.model.batch import WindowedBatch
 from fsrs_opt.model.parameters import DEFAULTS, LOWER, S_MAX, S_MIN, UPPER
-from tests.model.cases import cards, weights, windowed
+from tests.model.cases import cards, random_batch, weights, windowed
 
 if not native.available():
     pytest.skip("installed without the native kernels", allow_module_level=True)
@@ -231,96 +226,6 @@ def test_predictions_and_states_are_those_of_the_reference_in_its_order() -> Non
         for found, value in zip(pack(batch).forward(DEFAULTS, 1, isa), expected, strict=True):
             np.testing.assert_allclose(found, value, rtol=2e-6)
     assert np.isnan(native.predict(pack(batch), DEFAULTS)[0][batch.offsets[:-1]]).all()
-
-
-def random_batch(n_cards: int) -> WindowedBatch:
-    rng = np.random.default_rng(3)
-    offsets = np.concatenate([[0], np.cumsum(rng.geometric(1 / 9, n_cards))])
-    n = offsets[-1]
-    delta_t = rng.integers(0, 40, n).astype(np.int32)
-    delta_t[offsets[:-1]] = 0
-    rating = rng.choice([1, 2, 3, 4], n, p=[0.1, 0.1, 0.7, 0.1]).astype(np.int8)
-    return WindowedBatch(offsets, rating, delta_t, (delta_t > 0) * rng.random(n))
-
-
-@pytest.mark.parametrize("isa", ISAS)
-def test_sums_do_not_depend_on_the_number_of_threads(isa: str) -> None:
-    packed = pack(random_batch(20000))
-    one, three = (packed.loss_gradient_fisher(DEFAULTS, threads, isa) for threads in (1, 3))
-    for a, b in zip(one, three, strict=True):
-        assert np.array_equal(a, b)
-    assert packed.loss(DEFAULTS, 1, isa) == packed.loss(DEFAULTS, 3, isa)
-    one, three = (packed.forward(DEFAULTS, threads, isa) for threads in (1, 3))
-    for a, b in zip(one, three, strict=True):
-        assert np.array_equal(a, b, equal_nan=True)
-
-
-def test_several_callers_at_once_get_the_same_sums() -> None:
-    packed = pack(random_batch(20000))
-    alone = packed.loss(DEFAULTS, 1)
-
-    def passes(threads: int) -> bool:
-        return all(packed.loss(DEFAULTS, threads) == alone for _ in range(50))
-
-    with ThreadPoolExecutor(4) as callers:
-        assert all(callers.map(passes, (1, 2, 3, 4)))
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
-@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
-def test_a_child_process_made_by_fork_has_threads_of_its_own() -> None:
-    packed = pack(random_batch(20000))
-    alone = packed.loss(DEFAULTS, 3)
-    for _ in range(5):
-        child = os.fork()
-        if child == 0:
-            same = all(packed.loss(DEFAULTS, 3) == alone for _ in range(5))
-            os._exit(0 if same else 1)
-        assert os.waitpid(child, 0)[1] == 0
-        assert packed.loss(DEFAULTS, 3) == alone
-
-
-@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="threads are counted as on Linux")
-def test_threads_are_started_once_take_no_signals_and_are_started_anew_in_a_child() -> None:
-    script = (
-        "import os, numpy as np; from fsrs_opt import _native\n"
-        "n = 60000; rng = np.random.default_rng(0)\n"
-        "days = rng.integers(1, 900, n).astype(np.int32)\n"
-        "rating = rng.integers(1, 5, n).astype(np.int8)\n"
-        "packed = _native.Pack(np.arange(0, n + 1, 6), rating, days, np.ones(n))\n"
-        "def threads():\n"
-        "    return set(os.listdir('/proc/self/task'))\n"
-        "def passes():\n"
-        "    before = threads(); packed.loss(rng.uniform(0.5, 0.6, 21), 3); return threads() - before\n"
-        "started = passes()\n"
-        "assert len(started) == 2 and not passes()\n"
-        "for one in started:\n"
-        "    lines = open(f'/proc/self/task/{one}/status').read().splitlines()\n"
-        "    blocked = next(int(line.split()[1], 16) for line in lines if line.startswith('SigBlk'))\n"
-        "    assert blocked & 1 << 1, 'SIGINT'\n"
-        "child = os.fork()\n"
-        "if child == 0:\n"
-        "    os._exit(len(passes()))\n"
-        "assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 2\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", script], capture_output=True, text=True, timeout=60
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-
-
-def test_threads_do_not_keep_the_interpreter_from_ending() -> None:
-    script = (
-        "import numpy as np; from fsrs_opt import _native\n"
-        "n = 60000; rng = np.random.default_rng(0)\n"
-        "days = rng.integers(1, 900, n).astype(np.int32)\n"
-        "rating = rng.integers(1, 5, n).astype(np.int8)\n"
-        "packed = _native.Pack(np.arange(0, n + 1, 6), rating, days, np.ones(n))\n"
-        "print(packed.loss(rng.uniform(0.5, 0.6, 21), 3))"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert float(done.stdout) > 0
 
 
 def test_first_reviews_are_never_scored() -> None:
