@@ -109,7 +109,7 @@ def renew_ids(module: nn.Module) -> None:
         _bind(owner, key, parameter, fresh.setdefault(id(parameter), ParamId.new()))
 
 
-_of_value = lru_cache(maxsize=1024)(ParamId)  # a step looks an id up a dozen times
+_of_value = lru_cache(maxsize=1024, typed=True)(ParamId)  # a step looks an id up a dozen times
 
 
 def _owned(module: nn.Module) -> Iterator[tuple[str, nn.Module, str, nn.Parameter]]:
