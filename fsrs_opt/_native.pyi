@@ -79,10 +79,13 @@ class TrustRegion:
         self,
         objective: Objective,
         w: NDArray[np.float64],
+        loss: float,
+        gradient: NDArray[np.float64],
+        fisher: NDArray[np.float64] | None,
         held: NDArray[np.bool_],
         threads: int = 1,
         isa: str = "",
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], tuple[Any, ...]]: ...
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None, tuple[Any, ...] | None]: ...
 
 def solve_qp(
     hessian: NDArray[np.float64],
@@ -94,17 +97,18 @@ def whole_cards(
     offsets: NDArray[np.int64],
     rating: NDArray[np.int8],
     delta_t: NDArray[np.int32],
-    order: NDArray[np.int64],
     review: NDArray[np.int64],
     card: NDArray[np.int64],
     weight: NDArray[np.float64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int8], NDArray[np.int32], NDArray[np.float64]]: ...
-def initial_stability(
-    delta_t: NDArray[np.float64],
-    recall: NDArray[np.float64],
-    count: NDArray[np.float64],
-    centre: float,
+def initial_stabilities(
+    kept: NDArray[np.bool_],
+    long_term_count: NDArray[np.int32],
+    first_rating: NDArray[np.int8],
+    delta_t: NDArray[np.int32],
+    label: NDArray[np.bool_],
+    centre: NDArray[np.float64],
     w20: float,
     low: float,
     high: float,
-) -> float: ...
+) -> tuple[tuple[float, float, float, float], tuple[int, int, int, int]]: ...

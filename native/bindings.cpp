@@ -103,27 +103,37 @@ fsrs::TrustRegion *trust_region(const Array<double> &low, const Array<double> &h
     return new fsrs::TrustRegion(s);
 }
 
-Result advance(fsrs::TrustRegion &state, const Array<double> &w, double objective, const Array<double> &gradient,
-               const std::optional<Matrix> &fisher, const Array<bool> &held) {
+using Fisher = std::optional<Matrix>;
+
+// The first step of advance and minimize; arrays are checked, and the start's objective.
+void step(fsrs::TrustRegion &solver, const Array<double> &w, double objective, const Array<double> &gradient,
+          const Fisher &fisher, const Array<bool> &held, double *next) {
     constexpr size_t n = fsrs::kParameters;
-    const bool *held_ = flags(held);
     if (fisher && (fisher->shape(0) != n || fisher->shape(1) != n))
         throw std::invalid_argument("fisher must be 21 by 21");
-    double next[n];
-    if (!state.advance(parameters(w), objective, parameters(gradient), fisher ? fisher->data() : nullptr, held_, next)) {
+    if (!solver.advance(parameters(w), objective, parameters(gradient), fisher ? fisher->data() : nullptr, flags(held), next)) {
         PyErr_SetString(PyExc_FloatingPointError, "the objective is not finite at the starting parameters");
         throw nb::python_error();
     }
-    return copied(next, {n});
 }
 
-// Until the solver is done; the best point, and the last pass (w, loss, gradient, fisher or None).
-nb::tuple minimize(fsrs::TrustRegion &solver, const fsrs::Objective &objective, const Array<double> &w,
-                   const Array<bool> &held, int threads, const std::string &isa) {
+Result advance(fsrs::TrustRegion &solver, const Array<double> &w, double objective, const Array<double> &gradient,
+               const Fisher &fisher, const Array<bool> &held) {
+    double next[fsrs::kParameters];
+    step(solver, w, objective, gradient, fisher, held, next);
+    return copied(next, {fsrs::kParameters});
+}
+
+// advance, and on until the solver is done: the best point, and the last point judged, with its pass (loss, gradient[,
+// fisher]), or None twice where the first step was the last.
+nb::tuple minimize(fsrs::TrustRegion &solver, const fsrs::Objective &objective, const Array<double> &w, double loss,
+                   const Array<double> &gradient, const Fisher &fisher, const Array<bool> &held, int threads,
+                   const std::string &isa) {
     constexpr size_t n = fsrs::kParameters;
-    if (solver.passes == 0 || solver.done) throw std::invalid_argument("minimize goes on with steps that advance began");
+    if (solver.done) throw std::invalid_argument("this solver is done");
     double best[n];
-    std::copy_n(parameters(w), n, best);
+    step(solver, w, loss, gradient, fisher, held, best);
+    if (solver.done) return nb::make_tuple(copied(best, {n}), nb::none(), nb::none());
     const bool *held_ = flags(held);
     fsrs::Pass last;
     auto interrupted = [] {
@@ -136,9 +146,9 @@ nb::tuple minimize(fsrs::TrustRegion &solver, const fsrs::Objective &objective, 
         finished = fsrs::minimize(objective, solver, held_, threads, fsrs::choose_kernel(isa), interrupted, best, last);
     }
     if (!finished) throw nb::python_error();
-    const bool fisher = last.wanted == fsrs::Wanted::fisher;
+    const bool with_fisher = last.wanted == fsrs::Wanted::fisher;
     return nb::make_tuple(copied(best, {n}), copied(last.w, {n}),
-                          as_tuple(last.loss, last.gradient, fisher ? last.fisher : nullptr));
+                          as_tuple(last.loss, last.gradient, with_fisher ? last.fisher : nullptr));
 }
 
 Result solve_qp(const Matrix &hessian, const Array<double> &gradient, const Matrix &A, const Array<double> &b) {
@@ -163,14 +173,14 @@ nb::ndarray<nb::numpy, T> owned(T *data, size_t n) {
 }
 
 nb::tuple whole_cards(const Array<int64_t> &offsets, const Array<int8_t> &rating, const Array<int32_t> &delta_t,
-                      const Array<int64_t> &order, const Array<int64_t> &review, const Array<int64_t> &card,
-                      const Array<double> &weight) {
-    const size_t n_cards = order.shape(0), n_items = review.shape(0);
-    if (offsets.shape(0) != n_cards + 1 || delta_t.shape(0) != rating.shape(0))
-        throw std::invalid_argument("offsets must hold one number more than there are cards, delta_t as many as rating");
+                      const Array<int64_t> &review, const Array<int64_t> &card, const Array<double> &weight) {
+    const size_t n_items = review.shape(0);
+    if (offsets.shape(0) == 0 || delta_t.shape(0) != rating.shape(0))
+        throw std::invalid_argument("offsets must hold n_cards + 1 numbers, delta_t as many as rating");
+    const size_t n_cards = offsets.shape(0) - 1;
     if (card.shape(0) != n_items || weight.shape(0) != n_items)
         throw std::invalid_argument("review, card and weight must have the same length");
-    const fsrs::CardsAndItems from{offsets.data(), rating.data(), delta_t.data(), order.data(),  n_cards,
+    const fsrs::CardsAndItems from{offsets.data(), rating.data(), delta_t.data(), n_cards,
                                    rating.shape(0), review.data(), card.data(),   weight.data(), n_items};
     const fsrs::WholeCards cards(from);
     const size_t n = size_t(cards.offsets.back());
@@ -186,13 +196,26 @@ nb::tuple whole_cards(const Array<int64_t> &offsets, const Array<int8_t> &rating
     return nb::make_tuple(offsets_, rating_, delta_t_, weight_);
 }
 
-double initial_stability(const Array<double> &delta_t, const Array<double> &recall, const Array<double> &count,
-                         double centre, double w20, double low, double high) {
-    const size_t n = delta_t.shape(0);
-    if (recall.shape(0) != n || count.shape(0) != n)
-        throw std::invalid_argument("delta_t, recall and count must have the same length");
-    if (!(0 < low && low < high && w20 > 0 && centre > 0)) throw std::invalid_argument("limits and w20 must be positive");
-    return fsrs::initial_stability({delta_t.data(), recall.data(), count.data(), n}, centre, w20, low, high);
+// Stability (NaN where there is none) and number of items of each first rating.
+nb::tuple initial_stabilities(const Array<bool> &kept, const Array<int32_t> &long_term_count,
+                              const Array<int8_t> &first_rating, const Array<int32_t> &delta_t, const Array<bool> &label,
+                              const Array<double> &centre, double w20, double low, double high) {
+    const size_t n = kept.shape(0);
+    if (long_term_count.shape(0) != n || first_rating.shape(0) != n || delta_t.shape(0) != n || label.shape(0) != n)
+        throw std::invalid_argument("kept, long_term_count, first_rating, delta_t and label must have the same length");
+    if (centre.shape(0) != 4) throw std::invalid_argument("centre must hold 4 numbers");
+    if (!(0 < low && low < high && w20 > 0 && *std::min_element(centre.data(), centre.data() + 4) > 0))
+        throw std::invalid_argument("limits and w20 must be positive");
+    const fsrs::FirstRatingItems items{kept.data(),    long_term_count.data(), first_rating.data(),
+                                       delta_t.data(), label.data(),           n};
+    fsrs::InitialStabilities found;
+    {
+        nb::gil_scoped_release release;
+        found = fsrs::initial_stabilities(items, centre.data(), w20, low, high);
+    }
+    return nb::make_tuple(
+        nb::make_tuple(found.stability[0], found.stability[1], found.stability[2], found.stability[3]),
+        nb::make_tuple(found.n_items[0], found.n_items[1], found.n_items[2], found.n_items[3]));
 }
 
 }  // namespace
@@ -279,14 +302,15 @@ NB_MODULE(_native, m) {
         .def_prop_ro("objective", &fsrs::TrustRegion::objective)
         .def("advance", &advance, nb::arg("w"), nb::arg("objective"), nb::arg("gradient"), nb::arg("fisher").none(),
              nb::arg("held"))
-        .def("minimize", &minimize, nb::arg("objective"), nb::arg("w"), nb::arg("held"), nb::arg("threads") = 1,
-             nb::arg("isa") = "", "advance, pass after pass, until the solver is done.");
+        .def("minimize", &minimize, nb::arg("objective"), nb::arg("w"), nb::arg("loss"), nb::arg("gradient"),
+             nb::arg("fisher").none(), nb::arg("held"), nb::arg("threads") = 1, nb::arg("isa") = "",
+             "advance, and on, pass after pass, until the solver is done.");
     m.def("solve_qp", &solve_qp, nb::arg("hessian"), nb::arg("gradient"), nb::arg("A"), nb::arg("b"),
           "The quadratic program of training/qp.py, compiled.");
-    m.def("whole_cards", &whole_cards, nb::arg("offsets"), nb::arg("rating"), nb::arg("delta_t"), nb::arg("order"),
+    m.def("whole_cards", &whole_cards, nb::arg("offsets"), nb::arg("rating"), nb::arg("delta_t"),
           nb::arg("review"), nb::arg("card"), nb::arg("weight"),
           "offsets, rating, delta_t and weight of training/data.py's windowed_batch, compiled.");
-    m.def("initial_stability", &initial_stability, nb::arg("delta_t"), nb::arg("recall"), nb::arg("count"),
-          nb::arg("centre"), nb::arg("w20"), nb::arg("low"), nb::arg("high"),
-          "The fit of one first rating of training/pretrain.py, compiled.");
+    m.def("initial_stabilities", &initial_stabilities, nb::arg("kept"), nb::arg("long_term_count"),
+          nb::arg("first_rating"), nb::arg("delta_t"), nb::arg("label"), nb::arg("centre"), nb::arg("w20"),
+          nb::arg("low"), nb::arg("high"), "The fits of the first ratings of training/pretrain.py, compiled.");
 }

@@ -11,25 +11,17 @@ WholeCards::WholeCards(const CardsAndItems &from) {
         if (from.offsets[c] < 0 || from.offsets[c] > from.offsets[c + 1] || from.offsets[c + 1] > n_reviews)
             throw std::invalid_argument("offsets must rise from 0 to at most the number of reviews");
     std::vector<int64_t> end(from.offsets, from.offsets + n_cards);
+    cards.reserve(std::min(from.n_cards, from.n_items));
     for (size_t i = 0; i < from.n_items; ++i) {
         const int64_t card = from.card[i], review = from.review[i];
         if (card < 0 || card >= n_cards || review < from.offsets[card] || review >= from.offsets[card + 1])
             throw std::invalid_argument("an item must be a review of its card");
-        end[size_t(card)] = std::max(end[size_t(card)], review + 1);
+        int64_t &end_ = end[size_t(card)];
+        if (end_ == from.offsets[card]) cards.push_back(card);
+        end_ = std::max(end_, review + 1);
     }
-    offsets.reserve(from.n_cards + 1);
-    cards.reserve(from.n_cards);
-    std::vector<bool> seen(from.n_cards);
-    for (size_t k = 0; k < from.n_cards; ++k) {
-        const int64_t card = from.order[k];
-        if (card < 0 || card >= n_cards || seen[size_t(card)])
-            throw std::invalid_argument("order must hold the number of each card once");
-        seen[size_t(card)] = true;
-        const int64_t used = end[size_t(card)] - from.offsets[card];
-        if (used == 0) continue;
-        cards.push_back(card);
-        offsets.push_back(offsets.back() + used);
-    }
+    offsets.reserve(cards.size() + 1);
+    for (int64_t card : cards) offsets.push_back(offsets.back() + end[size_t(card)] - from.offsets[card]);
 }
 
 void WholeCards::copy(const CardsAndItems &from, int8_t *rating, int32_t *delta_t, double *weight) const {

@@ -12,14 +12,14 @@ struct CardsAndItems {
     const int64_t *offsets;  // [n_cards + 1]
     const int8_t *rating;
     const int32_t *delta_t;
-    const int64_t *order;  // [n_cards]: the cards in the order they are wanted in
     size_t n_cards, n_reviews;
     const int64_t *review, *card;  // [n_items], both as indices
     const double *weight;
     size_t n_items;
 };
 
-// Where the reviews of each card up to its last item go. Cards without items are left away.
+// Where the reviews of each card up to its last item go: cards in the order in which they first have an item. Cards
+// without items are left away.
 struct WholeCards {
     std::vector<int64_t> offsets{0};
     std::vector<int64_t> cards;  // [offsets.size() - 1]

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <vector>
 
 namespace fsrs {
 
@@ -69,6 +72,42 @@ double initial_stability(const FirstReviews &reviews, double centre, double w20,
     }
     const double found = std::clamp(std::exp(x), low, high);
     return total(kink) <= total(x) ? centre : found;
+}
+
+InitialStabilities initial_stabilities(const FirstRatingItems &items, const double *centre, double w20, double low,
+                                       double high) {
+    // delta_t and label of each first review as one number: in order, those of one delta_t lie side by side
+    std::vector<uint32_t> of_rating[4];
+    int64_t kept = 0, recalled = 0;
+    for (size_t i = 0; i < items.n; ++i) {
+        if (!items.kept[i]) continue;
+        ++kept, recalled += items.label[i];
+        if (items.long_term_count[i] != 1) continue;
+        if (items.first_rating[i] < 1 || items.first_rating[i] > 4 || items.delta_t[i] < 1)
+            throw std::invalid_argument("an item has a first rating from 1 to 4 and a delta_t above 0");
+        of_rating[items.first_rating[i] - 1].push_back(uint32_t(items.delta_t[i]) << 1 | uint32_t(items.label[i]));
+    }
+    const double average_recall = double(recalled) / double(kept);
+    InitialStabilities found;
+    for (int k = 0; k < 4; ++k) {
+        std::vector<uint32_t> &mine = of_rating[k];
+        found.stability[k] = std::numeric_limits<double>::quiet_NaN();
+        found.n_items[k] = int64_t(mine.size());
+        if (mine.empty()) continue;
+        std::sort(mine.begin(), mine.end());
+        std::vector<double> delta_t, recall, count;
+        for (size_t i = 0; i < mine.size();) {
+            const uint32_t days = mine[i] >> 1;
+            double n = 0, right = 0;
+            for (; i < mine.size() && mine[i] >> 1 == days; ++i) ++n, right += mine[i] & 1;
+            delta_t.push_back(days);
+            recall.push_back((right / n * n + average_recall) / (n + 1));  // one review more of average recall
+            count.push_back(n);
+        }
+        found.stability[k] =
+            initial_stability({delta_t.data(), recall.data(), count.data(), delta_t.size()}, centre[k], w20, low, high);
+    }
+    return found;
 }
 
 }  // namespace fsrs

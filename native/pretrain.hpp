@@ -1,7 +1,8 @@
-// The pretrain stage's one-dimensional fit; training/pretrain.py in C++.
+// The pretrain stage's search for w0..w3; training/pretrain.py in C++.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace fsrs {
 
@@ -13,5 +14,24 @@ struct FirstReviews {
 
 // The S0 in [low, high] that minimizes sum(count BCE(recall, R(delta_t, S0))) + |S0 - centre| / 16.
 double initial_stability(const FirstReviews &reviews, double centre, double w20, double low, double high);
+
+struct FirstRatingItems {  // [n] each
+    const bool *kept;  // by the outlier filter
+    const int32_t *long_term_count;
+    const int8_t *first_rating;  // 1..4
+    const int32_t *delta_t;      // > 0
+    const bool *label;
+    size_t n;
+};
+
+struct InitialStabilities {
+    double stability[4];  // NaN where a first rating has no item
+    int64_t n_items[4];
+};
+
+// The S0 of each first rating, from the kept items with a long-term count of 1. Throws std::invalid_argument for ratings
+// and days that no item has.
+InitialStabilities initial_stabilities(const FirstRatingItems &items, const double *centre, double w20, double low,
+                                       double high);
 
 }  // namespace fsrs

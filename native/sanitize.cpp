@@ -77,17 +77,15 @@ void refused(const Input &input, const char *what) {
 
 void whole_cards(const Input &input, std::mt19937 &random) {
     const size_t n_cards = input.offsets.size() - 1;
-    std::vector<int64_t> order, review, card;
-    for (size_t c = 0; c < n_cards; ++c) {
-        order.insert(order.begin() + int64_t(random() % (c + 1)), int64_t(c));
+    std::vector<int64_t> review, card;
+    for (size_t c = 0; c < n_cards; ++c)
         for (int64_t k = input.offsets[c] + 1; k < input.offsets[c + 1]; ++k)
             if (random() % 2) {
                 const auto place = int64_t(random() % (review.size() + 1));  // in any order
                 review.insert(review.begin() + place, k), card.insert(card.begin() + place, int64_t(c));
             }
-    }
     const std::vector<double> weights(review.size(), 1.0);
-    const fsrs::CardsAndItems from{input.offsets.data(), input.rating.data(), input.delta_t.data(), order.data(), n_cards,
+    const fsrs::CardsAndItems from{input.offsets.data(), input.rating.data(), input.delta_t.data(), n_cards,
                                    input.rating.size(),  review.data(),       card.data(),          weights.data(),
                                    review.size()};
     const fsrs::WholeCards cards(from);
@@ -132,15 +130,25 @@ void fit(const Input &input, int relearning_steps, bool frozen, std::mt19937 &ra
     expect(state.done || fsrs::minimize(objective, state, held, 2, kernel, never, w, pass), "interrupted");
     expect(state.done, "not done");
     for (double value : w) expect(std::isfinite(value), "a parameter is not finite");
-    std::vector<double> delta_t, recall, count;
-    for (int k = 0; k < relearning_steps * 7; ++k) {
-        delta_t.push_back(1 + k);
-        recall.push_back(1 / (1 + double(random() % 9)) * 0.99);
-        count.push_back(1 + random() % 99);
+    const size_t n = 1 + random() % 500;
+    std::vector<char> kept(n), label(n);
+    std::vector<int32_t> long_term_count(n), delta_t(n);
+    std::vector<int8_t> first_rating(n);
+    int64_t items[4] = {};
+    for (size_t i = 0; i < n; ++i) {
+        kept[i] = random() % 8 != 0, label[i] = random() % 4 != 0;
+        long_term_count[i] = 1 + int32_t(random() % 3), delta_t[i] = 1 + int32_t(random() % 40);
+        first_rating[i] = int8_t(1 + random() % (1 + unsigned(relearning_steps)));
+        if (kept[i] && long_term_count[i] == 1) ++items[first_rating[i] - 1];
     }
-    const double s0 = fsrs::initial_stability({delta_t.data(), recall.data(), count.data(), delta_t.size()}, 2.3, 0.15,
-                                              1e-3, 100);
-    expect(s0 >= 1e-3 && s0 <= 100, "an initial stability is out of range");
+    const auto flags = [](const std::vector<char> &some) { return reinterpret_cast<const bool *>(some.data()); };
+    const fsrs::InitialStabilities found = fsrs::initial_stabilities(
+        {flags(kept), long_term_count.data(), first_rating.data(), delta_t.data(), flags(label), n}, kDefaults, 0.15, 1e-3, 100);
+    for (int k = 0; k < 4; ++k) {
+        const double s0 = found.stability[k];
+        expect(found.n_items[k] == items[k], "a first review was lost");
+        expect(items[k] ? s0 >= 1e-3 && s0 <= 100 : std::isnan(s0), "an initial stability is out of range");
+    }
 }
 
 }  // namespace

@@ -136,7 +136,7 @@ class Gradients(_ById):
         if tensor.layout != torch.strided:
             raise ValueError(f"the replacement must be a dense tensor, not one of layout {tensor.layout}")
         self._tensors[param_id] = tensor.detach().clone()
-        self._held[param_id] = self._tensors[param_id] == 0
+        self._held[param_id] = self._tensors[param_id].logical_not()
 
 
 class GradientsParams(_ById):

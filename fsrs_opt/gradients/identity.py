@@ -42,21 +42,22 @@ def parameters_by_id(module: nn.Module) -> dict[ParamId, nn.Parameter]:
 
 def walk(module: nn.Module) -> Iterator[tuple[str, ParamId, nn.Parameter]]:
     """Name, id and parameter of each distinct parameter. Gives out ids and raises as `ids` does."""
-    names: dict[ParamId, str] = {}
-    seen: set[int] = set()
+    found: dict[ParamId, tuple[str, nn.Parameter]] = {}
     for name, owner, key, parameter in _owned(module):
-        param_id = _known_id(owner, key, parameter) or ParamId.new()
-        _bind(owner, key, parameter, param_id)
-        if id(parameter) in seen:  # tied: listed once, under its first name
-            continue
-        seen.add(id(parameter))
-        if param_id in names:
+        value = getattr(parameter, _ON_PARAMETER, None)
+        if value is not None and owner.__dict__.get(_ON_MODULE, {}).get(key) == value:
+            param_id = _of_value(value)
+        else:
+            param_id = _known_id(owner, key, parameter) or ParamId.new()
+            _bind(owner, key, parameter, param_id)
+        first = found.setdefault(param_id, (name, parameter))
+        if first[1] is not parameter:
             raise ValueError(
-                f"the parameters {names[param_id]!r} and {name!r} have the same id {param_id}: one is a deep"
+                f"the parameters {first[0]!r} and {name!r} have the same id {param_id}: one is a deep"
                 " copy of the other; call renew_ids on the copy"
             )
-        names[param_id] = name
-        yield name, param_id, parameter
+        if first[0] == name:  # tied: listed once, under its first name
+            yield name, param_id, parameter
 
 
 def id_of(parameter: nn.Parameter | ParamId) -> ParamId:
@@ -114,7 +115,8 @@ _of_value = lru_cache(maxsize=1024, typed=True)(ParamId)  # a step looks an id u
 
 def _owned(module: nn.Module) -> Iterator[tuple[str, nn.Module, str, nn.Parameter]]:
     """Full name, owning module, name there, parameter; a tied parameter once per owner."""
-    for prefix, owner in module.named_modules():
+    # a step walks its module several times: one without submodules is spared the search for them
+    for prefix, owner in module.named_modules() if module._modules else (("", module),):
         for key, parameter in owner._parameters.items():
             if parameter is not None:
                 yield f"{prefix}.{key}" if prefix else key, owner, key, parameter

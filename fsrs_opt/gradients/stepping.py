@@ -114,9 +114,9 @@ def _checked(
     optimized = {id(p) for group in optimizer.param_groups for p in group["params"]}
     pairs: dict[ParamId, tuple[nn.Parameter, Tensor]] = {}
     for param_id in grads_params:
-        if param_id not in known:
+        parameter, gradient = known.get(param_id), grads_params.get(param_id)
+        if parameter is None:
             raise ValueError(f"the module has no parameter with the id {param_id}")
-        parameter, gradient = known[param_id], grads_params.get(param_id)
         if id(parameter) not in optimized:
             raise ValueError(f"the optimizer does not hold the parameter with the id {param_id}")
         check_like(gradient, parameter, "the gradient of ", "the parameter", of=param_id)

@@ -139,7 +139,7 @@ class FSRS6(nn.Module):
     ) -> None:
         super().__init__()
         values = parameters.DEFAULTS if w is None else np.asarray(w, dtype=np.float64)
-        if values.shape != (parameters.N_PARAMETERS,) or not np.isfinite(values).all():
+        if values.shape != (parameters.N_PARAMETERS,) or not all(map(math.isfinite, values)):
             raise ValueError("FSRS-6 needs 21 finite parameters (parameters.convert reads older sets)")
         within = parameters.clip(values, relearning_steps=relearning_steps, short_term=short_term, given=True)
         self.w = nn.Parameter(torch.from_numpy(within).to(dtype=dtype, device=device))
@@ -159,7 +159,7 @@ class FSRS6(nn.Module):
         before = self.parameters_array()
         after = parameters.clip(before, relearning_steps=self.relearning_steps, short_term=self.short_term)
         outside: NDArray[np.bool_] = after != before
-        if outside.any():
+        if any(outside):  # of so few a plain loop is quicker than numpy's
             w = self.w.detach()
             moved = torch.as_tensor(outside, device=w.device)
             w[moved] = torch.as_tensor(after, dtype=w.dtype, device=w.device)[moved]

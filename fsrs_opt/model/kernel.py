@@ -11,8 +11,18 @@ import os
 
 from fsrs_opt.errors import UsageError
 
+try:
+    from fsrs_opt import _native as _native
+except ImportError:  # installed without a compiler
+    _native = None  # type: ignore[assignment]
+
 KERNELS = ("auto", "native", "torch")
 ENVIRONMENT = "FSRS_OPT_KERNEL"
+
+
+def available() -> bool:
+    """Whether the compiled kernels are installed."""
+    return _native is not None
 
 
 def choose(asked: str | None, device: str = "cpu") -> str:
@@ -27,21 +37,17 @@ def choose(asked: str | None, device: str = "cpu") -> str:
     on_processor = device.partition(":")[0] == "cpu"
     if name == "torch" or (name == "auto" and not on_processor):
         return "torch"
-    from fsrs_opt.model import native
-
     if name == "native" and not on_processor:
         raise UsageError(f"the native kernel runs on the cpu, not on “{device}”: choose the torch kernel")
-    if name == "native" and not native.available():
+    if name == "native" and not available():
         raise UsageError(
             "the native kernel is not installed: install fsrs-opt with a C++ compiler, or choose torch"
         )
-    return "native" if native.available() else "torch"
+    return "native" if available() else "torch"
 
 
 def describe() -> str:
     """The kernel that auto takes here, in a few words."""
     if choose(None) == "torch":
         return "torch (the native kernels are not installed, or switched off)"
-    from fsrs_opt.model import native
-
-    return f"native ({native.isa()})"
+    return f"native ({_native.isa()})"

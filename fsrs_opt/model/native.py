@@ -20,16 +20,15 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from fsrs_opt.model.parameters import N_PARAMETERS
+from fsrs_opt.model import parameters
+from fsrs_opt.model.kernel import _native, available
+from fsrs_opt.model.parameters import DEFAULTS, N_INITIAL_STABILITIES, N_PARAMETERS
 from fsrs_opt.model.passes import PassResult, as_array
 
 if TYPE_CHECKING:
     from fsrs_opt._native import Objective, Pack, TrustRegion
 
-try:
-    from fsrs_opt import _native
-except ImportError:  # installed without a compiler
-    _native = None  # type: ignore[assignment]
+__all__ = ["available"]
 
 _threads = os.cpu_count() or 1
 
@@ -38,19 +37,6 @@ def set_threads(n: int) -> None:
     """How many threads a pass of this process may use; all cores unless set. Sums do not depend on it."""
     global _threads
     _threads = n
-
-
-def available() -> bool:
-    """Whether the compiled kernels are installed."""
-    return _native is not None
-
-
-def isa() -> str:
-    """Name of the instruction set in use.
-
-    Raises ValueError for a value of FSRS_OPT_ISA that this processor does not have.
-    """
-    return _native.isa()
 
 
 def _array(name: str, values: ArrayLike, dtype: type[np.generic]) -> NDArray[Any]:
@@ -89,21 +75,40 @@ def whole_cards(
     offsets: ArrayLike,
     rating: ArrayLike,
     delta_t: ArrayLike,
-    order: ArrayLike,
     review: ArrayLike,
     card: ArrayLike,
     weights: ArrayLike,
 ) -> tuple[NDArray[np.int64], NDArray[np.int8], NDArray[np.int32], NDArray[np.float64]]:
-    """`training.data.whole_cards`, compiled. Raises ValueError for an index that is out of bounds and for
-    an order that is none."""
+    """`training.data.whole_cards`, compiled. Raises ValueError for an index that is out of bounds."""
     return _native.whole_cards(
         _array("offsets", offsets, np.int64),
         _array("rating", rating, np.int8),
         _array("delta_t", delta_t, np.int32),
-        _array("order", order, np.int64),
         _array("review", review, np.int64),
         _array("card", card, np.int64),
         _array("weights", weights, np.float64),
+    )
+
+
+def initial_stabilities(
+    kept: ArrayLike, long_term_count: ArrayLike, first_rating: ArrayLike, delta_t: ArrayLike, label: ArrayLike
+) -> tuple[tuple[float, float, float, float], tuple[int, int, int, int]]:
+    """Initial stability (NaN where there is no item) and number of items of each first rating: the fits of
+    `training.pretrain`, compiled.
+
+    [n_items] each: whether the outlier filter leaves it, and as in `Items`. Raises ValueError for a first
+    rating or delta_t that no item has.
+    """
+    return _native.initial_stabilities(
+        _array("kept", kept, np.bool_),
+        _array("long_term_count", long_term_count, np.int32),
+        _array("first_rating", first_rating, np.int8),
+        _array("delta_t", delta_t, np.int32),
+        _array("label", label, np.bool_),
+        DEFAULTS[:N_INITIAL_STABILITIES],
+        float(DEFAULTS[20]),
+        parameters.S_MIN,
+        parameters.INITIAL_S_MAX,
     )
 
 
@@ -131,16 +136,55 @@ def _result(
     return PassResult(loss, torch.from_numpy(gradient), None if fisher is None else torch.from_numpy(fisher))
 
 
+def objective(packed: Pack) -> Objective:
+    """J over a pack: `training.objective.Objective` with its `MapPrior`, compiled."""
+    return _native.Objective(packed, DEFAULTS, parameters.SIGMA)
+
+
+def trust_region(
+    *,
+    relearning_steps: int,
+    short_term: bool,
+    max_passes: int,
+    promise: float,
+    fisher_steps: int,
+    patience: int,
+) -> TrustRegion:
+    """`training.trust_region.TrustRegion`, compiled."""
+    low, high = parameters.bounds(short_term=short_term)
+    return _native.TrustRegion(
+        low,
+        high,
+        DEFAULTS,
+        parameters.SIGMA,
+        ceiling=float(parameters.UPPER[17]),
+        relearning_steps=relearning_steps,
+        max_passes=max_passes,
+        fisher_steps=fisher_steps,
+        promise=promise,
+        patience=patience,
+    )
+
+
 def minimize(
-    solver: TrustRegion, objective: Objective, w: NDArray[np.float64], held: NDArray[np.bool_]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], PassResult]:
-    """Passes and steps from the proposed point `w` [21] until the solver is done: the best point [21], and
-    the last one judged [21] with its pass. Entries that are held (bool [21]) do not move.
+    solver: TrustRegion, objective: Objective, w: Tensor, first: PassResult, held: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], tuple[NDArray[np.float64], PassResult] | None]:
+    """Steps from `w` [21], of which `first` is the pass, until the solver is done: the best point [21], and
+    the last one judged [21] with its pass (None where that is the first). Entries that are held (bool [21])
+    do not move.
 
     Ctrl-C ends it between two passes.
     """
-    best, at, last = solver.minimize(objective, w, held, _threads)
-    return best, at, _result(*last)
+    best, at, last = solver.minimize(
+        objective,
+        as_array(w),
+        first.loss,
+        as_array(first.gradient),
+        None if first.fisher is None else first.fisher.numpy(),
+        held,
+        _threads,
+    )
+    return best, None if at is None or last is None else (at, _result(*last))
 
 
 def predict(

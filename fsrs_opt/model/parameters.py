@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,6 +130,13 @@ def bounds(*, short_term: bool = True, given: bool = False) -> tuple[FloatArray,
     short_term: False holds w17..w19 at 0. given: True for parameters that somebody else fitted; w19
     may then be as low as 0, so that converted FSRS-5 sets keep their 0.
     """
+    low, high = _limits(short_term, given)
+    return low.copy(), high.copy()
+
+
+@lru_cache
+def _limits(short_term: bool, given: bool) -> tuple[FloatArray, FloatArray]:
+    """`bounds`, not to be changed."""
     low, high = LOWER.copy(), UPPER.copy()
     if given:
         low[19] = 0.0
@@ -141,8 +149,9 @@ def clip(
     w: FloatArray, *, relearning_steps: int = 1, short_term: bool = True, given: bool = False
 ) -> FloatArray:
     """`w` [21] brought into the allowed ranges (see `bounds` and `same_day_ceiling`)."""
-    low, high = bounds(short_term=short_term, given=given)
+    low, high = _limits(short_term, given)
     w = np.minimum(np.maximum(np.asarray(w, dtype=np.float64), low), high)
     ceiling = same_day_ceiling(w, relearning_steps)
-    w[17], w[18] = min(w[17], ceiling), min(w[18], ceiling)
+    if ceiling < high[17]:
+        w[17], w[18] = min(w[17], ceiling), min(w[18], ceiling)
     return w

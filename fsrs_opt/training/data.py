@@ -15,7 +15,6 @@ from fsrs_opt.model.batch import FSRSBatch, WindowedBatch
 from fsrs_opt.model.kernel import choose
 from fsrs_opt.reviews.history import Histories
 from fsrs_opt.reviews.items import Items, items, outlier_mask, recency_weights, select
-from fsrs_opt.reviews.order import sort_with_places
 
 Array = npt.NDArray[Any]
 
@@ -59,14 +58,11 @@ def windowed_batch(
 ) -> WindowedBatch:
     """The training set as whole cards. Reviews after a card's last item have no say and are left away."""
     histories, chosen = data.histories, data.items
-    # In the order of time, not of ids: sums must not depend on how cards are numbered.
-    _, order = sort_with_places(histories.review_time[histories.offsets[:-1]])
     make = native.whole_cards if choose(kernel, device) == "native" else whole_cards
     offsets, rating, delta_t, weight = make(
         histories.offsets,
         histories.rating,
         histories.delta_t,
-        order,
         chosen.review,
         chosen.card,
         data.weights,
@@ -75,20 +71,21 @@ def windowed_batch(
 
 
 def whole_cards(
-    offsets: Array, rating: Array, delta_t: Array, order: Array, review: Array, card: Array, weights: Array
+    offsets: Array, rating: Array, delta_t: Array, review: Array, card: Array, weights: Array
 ) -> tuple[Array, Array, Array, Array]:
     """offsets, rating, delta_t and weight of a `WindowedBatch` of the cards that have items.
 
-    offsets [n_cards + 1], rating, delta_t [n_reviews]: histories. order [n_cards]: the cards as they are to
-    follow each other. review, card, weights [n_items]: the items.
+    Cards follow each other as their first items do, in time and not by their ids: sums must not depend on how
+    cards are numbered. offsets [n_cards + 1], rating, delta_t [n_reviews]: histories. review, card, weights
+    [n_items]: the items.
     """
     weight = np.zeros(len(rating))
     weight[review] = weights
-    first = offsets[:-1]
-    end = first.copy()  # of each card's reviews up to its last item
+    end = offsets[:-1].copy()  # of each card's reviews up to its last item
     np.maximum.at(end, card, review)
-    order = order[(end > first)[order]]  # a card's first review is no item
-    first = first[order]
+    _, first_item = np.unique(card, return_index=True)
+    order = card[np.sort(first_item)]
+    first = offsets[:-1][order]
     used = end[order] + 1 - first
     offsets = np.zeros(len(order) + 1, dtype=np.int64)
     np.cumsum(used, out=offsets[1:])

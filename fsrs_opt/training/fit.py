@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-import numpy as np
 import torch
 
 from fsrs_opt.errors import UsageError
@@ -186,8 +186,9 @@ def _check(recipe: str, stages: Sequence[str], relearning_steps: int) -> None:
 
 def _sound(w: FloatArray) -> bool:
     """Finite, and the initial stabilities in order. (The ranges are enforced by every step.)"""
-    initial = w[:N_INITIAL_STABILITIES].tolist()
-    return initial == sorted(initial) and bool(np.isfinite(w).all())
+    values = w.tolist()
+    initial = values[:N_INITIAL_STABILITIES]
+    return initial == sorted(initial) and all(map(math.isfinite, values))
 
 
 def _notes(result: FitResult) -> tuple[str, ...]:

@@ -13,12 +13,12 @@ def rung(items: Items, *, left_by_filter: bool = False) -> tuple[str, list[str]]
     left_by_filter: the items are those that the outlier filter left, which the sentence then says.
     """
     n = len(items)
-    counted = (
-        f"{n:,} {'item' if n == 1 else 'items'}{' left by the outlier filter' if left_by_filter else ''}"
-    )
-    if n < MIN_ITEMS_PRETRAIN:
-        return "defaults", [f"Too little to fit anything: {counted} ({MIN_ITEMS_PRETRAIN} are needed)."]
     if n < MIN_ITEMS_ALL:
+        counted = f"{n:,} {'item' if n == 1 else 'items'}"
+        if left_by_filter:
+            counted += " left by the outlier filter"
+        if n < MIN_ITEMS_PRETRAIN:
+            return "defaults", [f"Too little to fit anything: {counted} ({MIN_ITEMS_PRETRAIN} are needed)."]
         return "pretrain", [
             f"Only the initial stabilities can be fitted: {counted} ({MIN_ITEMS_ALL} needed for the rest)."
         ]

@@ -94,9 +94,7 @@ class Objective:
         packed = self.batch.packed if isinstance(self.batch, WindowedBatch) else None
         if packed is None or not isinstance(self.prior, MapPrior) or self.share != 1:
             return None
-        from fsrs_opt import _native
-
-        return _native.Objective(packed, DEFAULTS, SIGMA)
+        return native.objective(packed)
 
     def evaluate(self, w: Tensor, *, fisher: bool = False) -> PassResult:
         """Objective, gradient and, if asked, Fisher matrix with the prior's curvature on its diagonal."""

@@ -73,24 +73,15 @@ def first_reviews(data: TrainingSet) -> dict[int, FirstReviews]:
     }
 
 
-def fit_initial_stability(
-    reviews: FirstReviews, average_recall: float, default: float, *, kernel: str = "torch"
-) -> float:
+def fit_initial_stability(reviews: FirstReviews, average_recall: float, default: float) -> float:
     """The S0 in [0.001, 100] that explains one first rating's reviews best.
 
     Minimizes `sum(n BCE(recall, R(delta_t, S0))) + |S0 - default| / 16` with the recall smoothed towards
     the average (Laplace: one review more of average recall). The sum has one valley but the second
-    term a kink, so a grid that closes in finds it safely. kernel "native" finds the same compiled, by
-    Newton's method on the side of the kink that the minimum lies on.
+    term a kink, so a grid that closes in finds it safely. (native/pretrain.cpp finds the same by Newton's
+    method on the side of the kink that the minimum lies on.)
     """
     recall = (reviews.recall * reviews.count + average_recall) / (reviews.count + 1)
-    if kernel == "native":
-        from fsrs_opt import _native
-
-        w20 = float(DEFAULTS[20])
-        return _native.initial_stability(
-            reviews.delta_t, recall, reviews.count, default, w20, S_MIN, INITIAL_S_MAX
-        )
     decay = -DEFAULTS[20]
     factor = math.expm1(math.log(0.9) / decay)
 
@@ -182,19 +173,40 @@ def pretrain(data: TrainingSet, *, kernel: str | None = None) -> Pretrained | No
 
     kernel: see `kernel.choose`.
     """
-    kernel = choose(kernel)
-    found = first_reviews(data)
-    if not found:
+    fit_each = _fit_each_compiled if choose(kernel) == "native" else _fit_each
+    known, count = fit_each(data)
+    if not known:
         return None
-    average_recall = np.count_nonzero(data.items.label & data.kept) / np.count_nonzero(data.kept)
-    known = {
-        rating: fit_initial_stability(reviews, average_recall, float(DEFAULTS[rating - 1]), kernel=kernel)
-        for rating, reviews in found.items()
-    }
-    count = {rating: reviews.n_items for rating, reviews in found.items()}
     n1, n2, n3, n4 = (count.get(rating, 0) for rating in range(1, 5))
     return Pretrained(
         initial_stability=fill(known, count),
         n_items=(n1, n2, n3, n4),
-        fitted=(1 in found, 2 in found, 3 in found, 4 in found),
+        fitted=(1 in known, 2 in known, 3 in known, 4 in known),
     )
+
+
+def _fit_each(data: TrainingSet) -> tuple[dict[int, float], dict[int, int]]:
+    """Stability and number of items of each first rating that has any."""
+    found = first_reviews(data)
+    if not found:
+        return {}, {}
+    average_recall = np.count_nonzero(data.items.label & data.kept) / np.count_nonzero(data.kept)
+    known = {
+        rating: fit_initial_stability(reviews, average_recall, float(DEFAULTS[rating - 1]))
+        for rating, reviews in found.items()
+    }
+    return known, {rating: reviews.n_items for rating, reviews in found.items()}
+
+
+def _fit_each_compiled(data: TrainingSet) -> tuple[dict[int, float], dict[int, int]]:
+    from fsrs_opt.model import native
+
+    stability, n_items = native.initial_stabilities(
+        data.kept,
+        data.items.long_term_count,
+        data.items.first_rating,
+        data.items.delta_t,
+        data.items.label,
+    )
+    count = {rating: n for rating, n in enumerate(n_items, start=1) if n}
+    return {rating: stability[rating - 1] for rating in count}, count

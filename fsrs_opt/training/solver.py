@@ -26,33 +26,6 @@ if TYPE_CHECKING:
 _NONE_HELD = np.zeros(parameters.N_PARAMETERS, dtype=bool)
 
 
-def _compiled(
-    *,
-    relearning_steps: int,
-    short_term: bool,
-    max_passes: int,
-    promise: float,
-    fisher_steps: int,
-    patience: int,
-) -> _native.TrustRegion:
-    """The compiled twin of `TrustRegion`."""
-    from fsrs_opt import _native
-
-    low, high = parameters.bounds(short_term=short_term)
-    return _native.TrustRegion(
-        low,
-        high,
-        parameters.DEFAULTS,
-        parameters.SIGMA,
-        ceiling=float(parameters.UPPER[17]),
-        relearning_steps=relearning_steps,
-        max_passes=max_passes,
-        fisher_steps=fisher_steps,
-        promise=promise,
-        patience=patience,
-    )
-
-
 class Solver:
     """Trust-region solver for the one parameter `w` of a model.
 
@@ -79,7 +52,7 @@ class Solver:
         self._w = model.w
         self._onward = onward
         self.last: tuple[npt.NDArray[np.float64], PassResult] | None = None
-        make = _compiled if choose(kernel) == "native" else TrustRegion
+        make = native.trust_region if choose(kernel) == "native" else TrustRegion
         self._state = make(
             relearning_steps=model.relearning_steps,
             short_term=model.short_term,
@@ -125,17 +98,13 @@ class Solver:
             raise ValueError("the solver needs the closure: it judges each point by its loss")
         result = closure()
         ((_, gradient, held),) = gradients
+        seen = PassResult(result.loss, gradient, result.fisher)
         still = _NONE_HELD if held is None else held.cpu().numpy()
-        place = self._state.advance(
-            as_array(self._w),
-            result.loss,
-            as_array(gradient),
-            None if result.fisher is None else result.fisher.numpy(),
-            still,
-        )
-        if self._onward is not None and not self.done:
+        if self._onward is not None:
             assert not isinstance(self._state, TrustRegion)  # the objective is compiled, so this is too
-            place, at, last = native.minimize(self._state, self._onward, place, still)
-            self.last = at, last
+            place, self.last = native.minimize(self._state, self._onward, self._w, seen, still)
+        else:
+            fisher = None if seen.fisher is None else seen.fisher.numpy()
+            place = self._state.advance(as_array(self._w), seen.loss, as_array(gradient), fisher, still)
         self._w.detach().copy_(torch.from_numpy(place))
         return result

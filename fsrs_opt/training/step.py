@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from functools import lru_cache
 
 import torch
 from torch import Tensor
@@ -11,7 +12,7 @@ from torch import Tensor
 from fsrs_opt.gradients.gradients import Gradients, GradientsParams
 from fsrs_opt.gradients.stepping import TakesGradients, step
 from fsrs_opt.model.fsrs6 import FSRS6
-from fsrs_opt.model.parameters import N_INITIAL_STABILITIES
+from fsrs_opt.model.parameters import N_INITIAL_STABILITIES, N_PARAMETERS
 from fsrs_opt.training.objective import Batch
 
 
@@ -25,9 +26,13 @@ class TrainOutput:
 
 def without_initial_stability(gradient: Tensor) -> Tensor:
     """A copy of the gradient of `w` [21] with zeros for w0..w3: the step will not move them."""
-    gradient = gradient.clone()
-    gradient.narrow(0, 0, N_INITIAL_STABILITIES).zero_()
-    return gradient
+    return gradient.masked_fill(_initial_stability(gradient.device), 0)
+
+
+@lru_cache
+def _initial_stability(device: torch.device) -> Tensor:
+    """Which entries of `w` [21] are w0..w3."""
+    return torch.arange(N_PARAMETERS, device=device) < N_INITIAL_STABILITIES
 
 
 def training_step(
@@ -53,6 +58,6 @@ def training_step(
 
 def freeze_initial_stability(model: FSRS6) -> None:
     """Freeze w0..w3 from now on. What lies outside its allowed range is brought in first, with a warning."""
-    if model.clip_()[:N_INITIAL_STABILITIES].any():
+    if any(model.clip_()[:N_INITIAL_STABILITIES]):
         warnings.warn("initial stabilities outside their allowed range were brought into it", stacklevel=2)
     model.initial_stability_frozen = True

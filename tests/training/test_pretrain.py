@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from fsrs_opt.model import native
 from fsrs_opt.model.parameters import DEFAULTS
-from fsrs_opt.training.data import training_set
+from fsrs_opt.reviews.items import Items
+from fsrs_opt.training.data import TrainingSet, training_set
 from fsrs_opt.training.pretrain import (
     A,
     B,
@@ -21,46 +22,76 @@ from fsrs_opt.training.pretrain import (
 )
 from tests.logs import history_of
 
-KERNELS = ["torch", "native"] if native.available() else ["torch"]
 
-
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_fitted_stability_has_the_reference_value(kernel: str) -> None:
+def test_fitted_stability_has_the_reference_value() -> None:
     reviews = FirstReviews(
         delta_t=np.arange(1.0, 6.0),
         recall=np.array([0.86666667, 0.90721649, 0.73015873, 0.76315789, 0.67857143]),
         count=np.array([435.0, 97, 63, 38, 28]),
     )
-    assert fit_initial_stability(reviews, 0.94302857, DEFAULTS[0], kernel=kernel) == pytest.approx(
-        0.7355089, rel=1e-4
-    )
+    assert fit_initial_stability(reviews, 0.94302857, DEFAULTS[0]) == pytest.approx(0.7355089, rel=1e-4)
 
 
 def ones(known: dict[int, float]) -> dict[int, int]:
     return dict.fromkeys(known, 1)
 
 
+def items_of(rng: np.random.Generator, groups: list[tuple[int, int, float, int]]) -> TrainingSet:
+    """Items of first rating, delta_t, probability of recall and count; some are left out, or later ones."""
+    first_rating, delta_t, recall, n = zip(*groups, strict=True)
+    total = sum(n)
+    order = rng.permutation(total)
+    none = np.zeros(total, dtype=np.int64)
+    chosen = Items(
+        review=none,
+        card=none,
+        delta_t=np.repeat(delta_t, n).astype(np.int32)[order],
+        label=(rng.random(total) < np.repeat(recall, n))[order],
+        first_rating=np.repeat(first_rating, n).astype(np.int8)[order],
+        first_long_delta=none,
+        long_term_count=rng.choice([1, 1, 1, 2, 7], total).astype(np.int32),
+        lapses=none,
+    )
+    return TrainingSet(history_of(), chosen, np.ones(total), rng.random(total) < 0.9)
+
+
 @pytest.mark.skipif(not native.available(), reason="installed without the native kernels")
 @settings(max_examples=150, deadline=None)
 @given(
     st.lists(
-        st.tuples(st.integers(1, 365), st.floats(0, 1), st.integers(1, 2000)),
+        st.tuples(st.integers(1, 4), st.integers(1, 365), st.floats(0, 1), st.integers(1, 200)),
         min_size=1,
         max_size=12,
-        unique_by=lambda group: group[0],
     ),
-    st.floats(0.05, 0.99),
-    st.sampled_from(DEFAULTS[:4].tolist()),
+    st.integers(0, 10**9),
 )
-def test_the_compiled_fit_finds_the_same_minimum(
-    groups: list[tuple[int, float, int]], average_recall: float, default: float
-) -> None:
-    delta_t, recall, count = (np.array(column, dtype=float) for column in zip(*groups, strict=True))
-    reviews = FirstReviews(delta_t, np.rint(recall * count) / count, count)
-    python, compiled = (
-        fit_initial_stability(reviews, average_recall, default, kernel=kernel) for kernel in KERNELS
-    )
-    assert compiled == pytest.approx(python, rel=1e-6)
+def test_the_compiled_fits_find_the_same_minima(groups: list[tuple[int, int, float, int]], seed: int) -> None:
+    data = items_of(np.random.default_rng(seed), groups)
+    python, compiled = pretrain(data, kernel="torch"), pretrain(data, kernel="native")
+    if python is None or compiled is None:
+        assert python is compiled is None
+        return
+    assert compiled.initial_stability == pytest.approx(python.initial_stability, rel=1e-6)
+    assert (compiled.n_items, compiled.fitted) == (python.n_items, python.fitted)
+
+
+@pytest.mark.skipif(not native.available(), reason="installed without the native kernels")
+@pytest.mark.parametrize(
+    ("name", "values", "sentence"),
+    [
+        ("first_rating", [5], "from 1 to 4"),
+        ("first_rating", [0], "from 1 to 4"),
+        ("delta_t", [0], "above 0"),
+        ("delta_t", [-(2**31)], "above 0"),
+        ("label", [True, False], "same length"),
+        ("delta_t", [1.5], "delta_t holds values"),
+    ],
+)
+def test_what_no_item_has_is_refused(name: str, values: list[float], sentence: str) -> None:
+    arrays = {"kept": [True], "long_term_count": [1], "first_rating": [3], "delta_t": [9], "label": [True]}
+    native.initial_stabilities(**arrays)
+    with pytest.raises(ValueError, match=sentence):
+        native.initial_stabilities(**{**arrays, name: values})
 
 
 def test_missing_ratings_are_filled_as_the_reference_does() -> None:

@@ -71,21 +71,26 @@ def test_what_does_not_fit_is_refused() -> None:
     assert to_w(to_z(w)) == pytest.approx(w)
 
 
-def test_minimize_goes_on_only_after_a_first_step(shared_real: Path) -> None:
+def test_minimize_checks_its_first_pass_and_ends_once(shared_real: Path) -> None:
     objective = map_objective(training_set(real_log(shared_real, "real36"))).compiled
     assert objective is not None
     state = Solver(FSRS6(), kernel="native")._state
     held = np.zeros(21, dtype=bool)
-    with pytest.raises(ValueError, match="advance"):
-        state.minimize(objective, DEFAULTS.copy(), held)
     loss, gradient, fisher = objective.loss_gradient_fisher(DEFAULTS)
-    w = state.advance(DEFAULTS.copy(), loss, gradient, fisher, held)
     with pytest.raises(ValueError, match="21"):
-        state.minimize(objective, w, held[:20])
-    state.minimize(objective, w, held)
+        state.minimize(objective, DEFAULTS, loss, gradient, fisher, held[:20])
+    with pytest.raises(ValueError, match="21"):
+        state.minimize(objective, DEFAULTS, loss, gradient, fisher[:20], held)
+    with pytest.raises(FloatingPointError, match="not finite"):
+        state.minimize(objective, DEFAULTS, float("nan"), gradient, fisher, held)
+    best, at, last = state.minimize(objective, DEFAULTS, loss, gradient, fisher, held)
     assert state.done
-    with pytest.raises(ValueError, match="advance"):
-        state.minimize(objective, w, held)
+    assert state.converged
+    assert objective.loss_gradient(best)[0] == state.objective < loss
+    assert last is not None
+    assert last[0] == objective.loss_gradient(at)[0]
+    with pytest.raises(ValueError, match="done"):
+        state.minimize(objective, best, loss, gradient, fisher, held)
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no interval timers")
@@ -102,12 +107,12 @@ def test_ctrl_c_ends_it_between_two_passes() -> None:
     assert objective is not None
     state = Solver(FSRS6(), kernel="native")._state
     held = np.zeros(21, dtype=bool)
-    w = state.advance(DEFAULTS.copy(), *objective.loss_gradient_fisher(DEFAULTS), held)
+    first = objective.loss_gradient_fisher(DEFAULTS)
     before = signal.signal(signal.SIGALRM, signal.default_int_handler)
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.01)
         with pytest.raises(KeyboardInterrupt):
-            state.minimize(objective, w, held)
+            state.minimize(objective, DEFAULTS, *first, held)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
