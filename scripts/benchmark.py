@@ -31,7 +31,6 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-import torch
 from benchmark_kernels import replicate
 from large_collection import make
 from peers.fsrs_rs_items import fsrs_rs_items
@@ -84,7 +83,7 @@ def fits(logs: Sequence[LogFile], rounds: int) -> None:
             ours.append(clocks(partial(fit, log.data)))
         times = [[one[k] for one in runs] for runs in (ours, theirs) for k in (0, 1)]
         ratios = [statistics.median(times[k + 2]) / statistics.median(times[k]) for k in (0, 1)]
-        j = map_objective(log.data).evaluate(torch.from_numpy(clip(parameters, given=True))).loss
+        j = map_objective(log.data).evaluate(clip(parameters, given=True)).loss
         assert found.objective is not None
         print(
             f"{log.name:8s}{len(log.data):9,}",

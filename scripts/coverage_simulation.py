@@ -21,7 +21,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import torch
 from simulated_outcomes import FAR_FROM_DEFAULTS, simulate, some_cards
 
 from fsrs_opt.evaluation.score import all_reviews
@@ -91,7 +90,7 @@ def simulation(h: Histories, truths: Sequence[FloatArray]) -> None:
         few = training_set(subset(again, looked_at))
         batch = all_reviews(few)
         band = predicted_recall(batch, few.items.review, found)
-        true_recall = batch.retrievability(torch.tensor(truth, dtype=torch.float64))[few.items.review]
+        true_recall = batch.retrievability(truth)[few.items.review]
         recall_covered.append(np.mean((band.low <= true_recall) & (true_recall <= band.high)))
         widths.append(np.mean(band.high - band.low))
     print(

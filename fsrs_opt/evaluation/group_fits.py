@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from fsrs_opt.evaluation.score import all_reviews, predict_items
 from fsrs_opt.evaluation.time_series import Fitter
@@ -122,11 +121,11 @@ class GroupFits:
         if not len(chosen):
             return Parabola(0.0, np.zeros(N_PARAMETERS), np.zeros((N_PARAMETERS, N_PARAMETERS)))
         w = self.fitter(chosen).parameters
-        at = windowed_batch(chosen).evaluate(torch.from_numpy(w), fisher=True)
+        at = windowed_batch(chosen).evaluate(w, fisher=True)
         assert at.fisher is not None
         z, scale = to_z(w), w_by_z(w)
-        gradient = at.gradient.numpy() * scale
-        curvature = at.fisher.numpy() * np.outer(scale, scale)
+        gradient = at.gradient * scale
+        curvature = at.fisher * np.outer(scale, scale)
         slope = gradient - curvature @ z
         return Parabola(at.loss - float(gradient @ z - z @ curvature @ z / 2), slope, curvature)
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from fsrs_opt.evaluation import metrics
 from fsrs_opt.model.batch import WindowedBatch
@@ -38,7 +37,7 @@ def predict_items(
     batch: the windowed form of all reviews of `data`, where it is at hand already.
     """
     batch = all_reviews(data) if batch is None else batch
-    return batch.retrievability(torch.tensor(w, dtype=torch.float64))[data.items.review]
+    return batch.retrievability(w)[data.items.review]
 
 
 def all_reviews(data: TrainingSet, *, device: str = "cpu", kernel: str | None = None) -> WindowedBatch:

@@ -13,7 +13,6 @@ from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from fsrs_opt.evaluation.metrics import R_MIN
 from fsrs_opt.model import parameters
@@ -151,7 +150,7 @@ def predicted_recall(
     z = to_z(found.parameters)
 
     def recall_at(z: FloatArray) -> FloatArray:
-        recall: FloatArray = batch.retrievability(torch.tensor(to_w(z), dtype=torch.float64))[which]
+        recall: FloatArray = batch.retrievability(to_w(z))[which]
         return recall
 
     by_z = np.zeros((len(which), N_PARAMETERS))

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from fsrs_opt.model.batch import WindowedBatch
 from fsrs_opt.model.parameters import S_MAX, FloatArray
@@ -72,7 +71,7 @@ def workload(
     last = batch.offsets[1:] - 1
 
     def per_day(w: FloatArray) -> FloatArray:
-        stability = batch.memory_states(torch.tensor(w, dtype=torch.float64))[1][last]
+        stability = batch.memory_states(w)[1][last]
         return 1 / intervals(stability, desired_retention, w)
 
     now = 0.0

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from fsrs_opt.model import native, passes
 from fsrs_opt.model.kernel import choose
-from fsrs_opt.model.passes import PassResult, Steps
+from fsrs_opt.model.passes import FloatArray, PassResult, Steps
 
 if TYPE_CHECKING:
     from fsrs_opt._native import Pack
@@ -59,23 +59,21 @@ class WindowedBatch:
     def n_reviews(self) -> int:
         return len(self.rating)
 
-    def evaluate(self, w: Tensor, *, fisher: bool = False) -> PassResult:
+    def evaluate(self, w: FloatArray, *, fisher: bool = False) -> PassResult:
         """Loss, gradient and, if asked, Fisher matrix at parameters `w` [21]."""
         if self.packed is not None:
             return native.evaluate(self.packed, w, fisher=fisher)
-        return passes.evaluate(self.steps, w.detach().to(self.device, self.dtype), fisher=fisher)
+        return passes.evaluate(self.steps, w, fisher=fisher)
 
-    def retrievability(self, w: Tensor) -> NDArray[np.float64]:
+    def retrievability(self, w: FloatArray) -> FloatArray:
         """Retrievability [n_reviews] before each review; NaN at the first review of a card."""
         return self.memory_states(w)[0]
 
-    def memory_states(
-        self, w: Tensor
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    def memory_states(self, w: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Retrievability before, stability and difficulty after each review [n_reviews]."""
         if self.packed is not None:
             return native.predict(self.packed, w)
-        return passes.predict(self.steps, w.detach().to(self.device, self.dtype))
+        return passes.predict(self.steps, w)
 
 
 @dataclass(frozen=True)
@@ -130,6 +128,6 @@ class FSRSBatch:
             kernel=self.kernel if self.kernel or self.t_historys.dtype == torch.float32 else "torch",
         )
 
-    def evaluate(self, w: Tensor, *, fisher: bool = False) -> PassResult:
+    def evaluate(self, w: FloatArray, *, fisher: bool = False) -> PassResult:
         """Loss, gradient and, if asked, Fisher matrix at parameters `w` [21]."""
         return self.windowed.evaluate(w, fisher=fisher)

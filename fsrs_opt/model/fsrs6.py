@@ -120,6 +120,14 @@ class ClassificationOutput:
     labels: Tensor
 
 
+def as_array(values: Tensor) -> parameters.FloatArray:
+    """A tensor's numbers as float64; they are the tensor's own where it has them on the processor."""
+    values = values.detach()
+    if values.dtype == torch.float64 and values.is_cpu:
+        return values.numpy()
+    return values.cpu().double().numpy()
+
+
 class FSRS6(nn.Module):
     """FSRS-6 with one parameter `w` [21].
 
@@ -149,7 +157,7 @@ class FSRS6(nn.Module):
 
     def parameters_array(self) -> parameters.FloatArray:
         """A copy of `w` as float64 [21]."""
-        return self.w.detach().cpu().double().numpy().copy()
+        return as_array(self.w).copy()
 
     def clip_(self) -> NDArray[np.bool_]:
         """Bring `w` into its allowed ranges, in place (`parameters.clip`). What is inside keeps its bits.

@@ -21,14 +21,13 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from fsrs_opt.model import parameters
-from fsrs_opt.model.kernel import _native, available
+from fsrs_opt.model.kernel import _native
+from fsrs_opt.model.kernel import available as available
 from fsrs_opt.model.parameters import DEFAULTS, N_INITIAL_STABILITIES, N_PARAMETERS
-from fsrs_opt.model.passes import PassResult, as_array
+from fsrs_opt.model.passes import FloatArray, PassResult
 
 if TYPE_CHECKING:
     from fsrs_opt._native import Objective, Pack, TrustRegion
-
-__all__ = ["available"]
 
 _threads = os.cpu_count() or 1
 
@@ -112,13 +111,12 @@ def initial_stabilities(
     )
 
 
-def _parameters(w: Tensor | ArrayLike) -> NDArray[np.float64]:
-    values = as_array(w) if isinstance(w, Tensor) else w
-    return np.ascontiguousarray(values, dtype=np.float64)
+def _parameters(w: ArrayLike) -> FloatArray:
+    return np.ascontiguousarray(w, dtype=np.float64)
 
 
 def evaluate(
-    packed: Pack | Objective, w: Tensor | ArrayLike, *, fisher: bool = False, threads: int | None = None
+    packed: Pack | Objective, w: ArrayLike, *, fisher: bool = False, threads: int | None = None
 ) -> PassResult:
     """Loss (of an `Objective`: J), gradient and, if asked, Fisher matrix at parameters `w` [21], as
     `passes.evaluate` gives them.
@@ -126,14 +124,8 @@ def evaluate(
     Raises ValueError for parameters that are not finite or far outside their ranges.
     """
     if fisher:
-        return _result(*packed.loss_gradient_fisher(_parameters(w), threads or _threads))
-    return _result(*packed.loss_gradient(_parameters(w), threads or _threads))
-
-
-def _result(
-    loss: float, gradient: NDArray[np.float64], fisher: NDArray[np.float64] | None = None
-) -> PassResult:
-    return PassResult(loss, torch.from_numpy(gradient), None if fisher is None else torch.from_numpy(fisher))
+        return PassResult(*packed.loss_gradient_fisher(_parameters(w), threads or _threads))
+    return PassResult(*packed.loss_gradient(_parameters(w), threads or _threads))
 
 
 def objective(packed: Pack) -> Objective:
@@ -167,8 +159,8 @@ def trust_region(
 
 
 def minimize(
-    solver: TrustRegion, objective: Objective, w: Tensor, first: PassResult, held: NDArray[np.bool_]
-) -> tuple[NDArray[np.float64], tuple[NDArray[np.float64], PassResult] | None]:
+    solver: TrustRegion, objective: Objective, w: FloatArray, first: PassResult, held: NDArray[np.bool_]
+) -> tuple[FloatArray, tuple[FloatArray, PassResult] | None]:
     """Steps from `w` [21], of which `first` is the pass, until the solver is done: the best point [21], and
     the last one judged [21] with its pass (None where that is the first). Entries that are held (bool [21])
     do not move.
@@ -176,20 +168,14 @@ def minimize(
     Ctrl-C ends it between two passes.
     """
     best, at, last = solver.minimize(
-        objective,
-        as_array(w),
-        first.loss,
-        as_array(first.gradient),
-        None if first.fisher is None else first.fisher.numpy(),
-        held,
-        _threads,
+        objective, w, first.loss, first.gradient, first.fisher, held, threads=_threads
     )
-    return best, None if at is None or last is None else (at, _result(*last))
+    return best, None if at is None or last is None else (at, PassResult(*last))
 
 
 def predict(
-    packed: Pack, w: Tensor | ArrayLike, *, threads: int | None = None
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    packed: Pack, w: ArrayLike, *, threads: int | None = None
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Retrievability before, stability and difficulty after each review, in the order of the input.
 
     float64 [n_reviews] each, of float32 accuracy; retrievability is NaN at the first review of a card.
@@ -215,10 +201,14 @@ def _packed(*histories: Tensor) -> Pack:
     return _packs[key][1]
 
 
+def _of_tensor(w: Tensor) -> FloatArray:
+    return w.detach().double().numpy()
+
+
 @torch.library.custom_op("fsrs_opt::loss", mutates_args=(), device_types="cpu")
 def loss(w: Tensor, offsets: Tensor, rating: Tensor, delta_t: Tensor, weight: Tensor) -> Tensor:
     """Weighted sum of the binary cross-entropy (scalar of w's dtype) over histories as `pack` takes them."""
-    value = _packed(offsets, rating, delta_t, weight).loss(_parameters(w), _threads)
+    value = _packed(offsets, rating, delta_t, weight).loss(_of_tensor(w), _threads)
     return torch.tensor(value, dtype=w.dtype)
 
 
@@ -232,7 +222,7 @@ def _(w: Tensor, offsets: Tensor, rating: Tensor, delta_t: Tensor, weight: Tenso
 @torch.library.custom_op("fsrs_opt::loss_gradient", mutates_args=(), device_types="cpu")
 def loss_gradient(w: Tensor, offsets: Tensor, rating: Tensor, delta_t: Tensor, weight: Tensor) -> Tensor:
     """Gradient [21] of `loss` with respect to w."""
-    _, gradient = _packed(offsets, rating, delta_t, weight).loss_gradient(_parameters(w), _threads)
+    _, gradient = _packed(offsets, rating, delta_t, weight).loss_gradient(_of_tensor(w), _threads)
     return torch.from_numpy(gradient).to(w.dtype)
 
 

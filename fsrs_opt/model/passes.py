@@ -21,25 +21,21 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from fsrs_opt.model.fsrs6 import R_CLAMP, forgetting_curve, initial_state, next_state
+from fsrs_opt.model.fsrs6 import R_CLAMP, as_array, forgetting_curve, initial_state, next_state
 from fsrs_opt.model.parameters import D_MAX, D_MIN, N_PARAMETERS, S_MAX, S_MIN
+
+FloatArray = NDArray[np.float64]
 
 LN_09 = math.log(0.9)
 
 
 @dataclass(frozen=True)
 class PassResult:
-    """loss: weighted sum of the binary cross-entropy; gradient [21], fisher [21, 21] or None: float64."""
+    """loss: weighted sum of the binary cross-entropy; gradient [21], fisher [21, 21] or None."""
 
     loss: float
-    gradient: Tensor
-    fisher: Tensor | None = None
-
-
-def as_array(w: Tensor) -> NDArray[np.float64]:
-    """A tensor's numbers as float64; they are the tensor's own where it has them on the processor."""
-    w = w.detach()
-    return w.numpy() if w.dtype == torch.float64 and w.is_cpu else w.cpu().double().numpy()
+    gradient: FloatArray
+    fisher: FloatArray | None = None
 
 
 @dataclass(frozen=True)
@@ -59,6 +55,10 @@ class Steps:
 
     def __len__(self) -> int:
         return len(self.starts) - 1
+
+    def parameters(self, w: FloatArray) -> Tensor:
+        """Parameters [21] in the form of these numbers."""
+        return torch.tensor(w, dtype=self.delta_t.dtype, device=self.delta_t.device)
 
     def step(self, k: int) -> tuple[Tensor, Tensor, Tensor]:
         """delta_t, rating, weight of step k."""
@@ -308,7 +308,7 @@ def _reverse(steps: Steps, w: Tensor) -> PassResult:
     n = len(first.stability)
     gradient[:4] += _padded(grad_S, n) @ first.one_hot
     gradient[4:6] += _padded(grad_D, n) @ first.D_w
-    return PassResult(loss.item(), gradient.double())
+    return PassResult(loss.item(), as_array(gradient))
 
 
 def _in_range(state: tuple[Tensor, Tensor], n: int) -> tuple[Tensor, Tensor]:
@@ -349,33 +349,31 @@ def _forward_mode(steps: Steps, w: Tensor) -> PassResult:
         D_by_w = later.D_D[:, None] * D_by_w
         D_by_w[:, 4:8] += later.D_w
         S, D = later.stability, later.difficulty
-    return PassResult(loss.item(), gradient.double(), fisher.double())
+    return PassResult(loss.item(), as_array(gradient), as_array(fisher))
 
 
 @torch.no_grad()
-def evaluate(steps: Steps, w: Tensor, *, fisher: bool = False) -> PassResult:
+def evaluate(steps: Steps, w: FloatArray, *, fisher: bool = False) -> PassResult:
     """Loss and gradient (and the Fisher matrix) of all scored reviews in `steps` at parameters `w` [21].
 
     Fisher matrix = sum of weight (dR/dw)(dR/dw)^T / (R (1 - R)). The gradient is checked against
     autograd of `FSRS6.forward_classification` in the tests.
     """
     if len(steps) == 0:
-        none = torch.zeros(N_PARAMETERS, dtype=torch.float64)
-        return PassResult(0.0, none, none.outer(none) if fisher else None)
+        none = np.zeros(N_PARAMETERS)
+        return PassResult(0.0, none, np.outer(none, none) if fisher else None)
     with _one_thread():
-        result = _forward_mode(steps, w) if fisher else _reverse(steps, w)
-    return PassResult(
-        result.loss, result.gradient.cpu(), None if result.fisher is None else result.fisher.cpu()
-    )
+        return (_forward_mode if fisher else _reverse)(steps, steps.parameters(w))
 
 
 @torch.no_grad()
-def predict(steps: Steps, w: Tensor) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def predict(steps: Steps, w: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Retrievability before, stability and difficulty after each review, in card-major order.
 
     float64 [n_reviews] each; retrievability is NaN at the first review of a card.
     """
     n = len(steps.source)
+    at = steps.parameters(w)
     out = np.full((3, n), np.nan)
     S = D = torch.zeros(0)
     with _one_thread():
@@ -383,11 +381,10 @@ def predict(steps: Steps, w: Tensor) -> tuple[NDArray[np.float64], NDArray[np.fl
             t, rating, _ = steps.step(k)
             here = steps.source[steps.starts[k] : steps.starts[k + 1]]
             if k == 0:
-                S, D = initial_state(rating, w)
+                S, D = initial_state(rating, at)
             else:
                 S, D = S[: len(t)], D[: len(t)]
-                out[0, here] = forgetting_curve(t, S.clamp(S_MIN, S_MAX), w).double().cpu().numpy()
-                S, D = next_state(S, D, t, rating, w)
-            out[1, here] = S.double().cpu().numpy()
-            out[2, here] = D.double().cpu().numpy()
+                out[0, here] = as_array(forgetting_curve(t, S.clamp(S_MIN, S_MAX), at))
+                S, D = next_state(S, D, t, rating, at)
+            out[1, here], out[2, here] = as_array(S), as_array(D)
     return out[0], out[1], out[2]

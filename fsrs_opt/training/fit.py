@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-import torch
-
 from fsrs_opt.errors import UsageError
 from fsrs_opt.model import parameters
 from fsrs_opt.model.fsrs6 import FSRS6
@@ -66,9 +64,7 @@ class FitResult:
         """
         if self.batch is None:
             return None
-        fisher = self.batch.evaluate(torch.from_numpy(self.parameters), fisher=True).fisher
-        assert fisher is not None
-        return fisher.numpy()
+        return self.batch.evaluate(self.parameters, fisher=True).fisher
 
     @cached_property
     def parameter_notes(self) -> tuple[str, ...]:
@@ -133,7 +129,7 @@ def fit(
                 done.append(stage)
             else:
                 run_classic(model, data, "train", progress, device=device, kernel=kernel, seed=seed)
-                reached = objective.evaluate(model.w).loss
+                reached = objective.evaluate(model.parameters_array()).loss
                 done.append(Stage("train", CLASSIC_EPOCHS, reached, converged=True))
             model.initial_stability_frozen = False
         if "finetune" in wanted and recipe == "map":
@@ -153,7 +149,7 @@ def fit(
         messages.append("Training ended in parameters that FSRS cannot use: those it started from are kept.")
         fitted, done = start, []
     if objective is not None and at_start is None and (pretrained is not None or not done):
-        at_start = objective.evaluate(torch.from_numpy(start)).loss
+        at_start = objective.evaluate(start).loss
     if pretrained is not None and at_start is not None:
         done.insert(0, Stage("pretrain", 0, at_start, converged=True))
     return FitResult(

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from torch import Tensor
 
 from fsrs_opt.model import native
 from fsrs_opt.model.batch import WindowedBatch
 from fsrs_opt.model.parameters import DEFAULTS, N_INITIAL_STABILITIES, SIGMA
-from fsrs_opt.model.passes import PassResult, as_array
+from fsrs_opt.model.passes import PassResult
 
 if TYPE_CHECKING:
     from fsrs_opt import _native
@@ -27,7 +26,7 @@ _SLOPE, _CURVATURE = 2 / SIGMA, 2 / SIGMA**2
 class Batch(Protocol):
     """Anything that has a loss and a gradient at parameters `w` [21]: mini-batch, whole cards, objective."""
 
-    def evaluate(self, w: Tensor, *, fisher: bool = False) -> PassResult: ...
+    def evaluate(self, w: FloatArray, *, fisher: bool = False) -> PassResult: ...
 
 
 class Prior(Protocol):
@@ -96,19 +95,18 @@ class Objective:
             return None
         return native.objective(packed)
 
-    def evaluate(self, w: Tensor, *, fisher: bool = False) -> PassResult:
+    def evaluate(self, w: FloatArray, *, fisher: bool = False) -> PassResult:
         """Objective, gradient and, if asked, Fisher matrix with the prior's curvature on its diagonal."""
         if self.compiled is not None:
             return native.evaluate(self.compiled, w, fisher=fisher)
         data = self.batch.evaluate(w, fisher=fisher)
-        at = as_array(w)
-        value, by_w = self.prior(at)
-        # the batch made these tensors for this call: the prior goes straight into them
-        gradient = data.gradient.numpy()
+        value, by_w = self.prior(w)
+        # the batch made these arrays for this call: the prior goes straight into them
+        gradient, information = data.gradient, data.fisher
         gradient += self.share * by_w
-        if data.fisher is not None:
-            data.fisher.numpy().reshape(-1)[:: len(at) + 1] += self.share * self.prior.curvature(at)
-        return PassResult(data.loss + self.share * value, data.gradient, data.fisher)
+        if information is not None:
+            information.reshape(-1)[:: len(w) + 1] += self.share * self.prior.curvature(w)
+        return PassResult(data.loss + self.share * value, gradient, information)
 
 
 class LastPass:
@@ -124,8 +122,8 @@ class LastPass:
         self._result: PassResult | None = None
         self.reused = 0
 
-    def evaluate(self, w: Tensor, *, fisher: bool = False) -> PassResult:
-        at = as_array(w).tobytes()
+    def evaluate(self, w: FloatArray, *, fisher: bool = False) -> PassResult:
+        at = w.tobytes()
         if self._result is None or at != self._at or (fisher and self._result.fisher is None):
             self._at, self._result = at, self._objective.evaluate(w, fisher=fisher)
         else:

@@ -15,9 +15,9 @@ import torch
 from torch import Tensor, nn
 
 from fsrs_opt.model import native, parameters
-from fsrs_opt.model.fsrs6 import FSRS6
+from fsrs_opt.model.fsrs6 import FSRS6, as_array
 from fsrs_opt.model.kernel import choose
-from fsrs_opt.model.passes import PassResult, as_array
+from fsrs_opt.model.passes import PassResult
 from fsrs_opt.training.trust_region import FISHER_STEPS, MAX_PASSES, PATIENCE, PROMISE, TrustRegion
 
 if TYPE_CHECKING:
@@ -98,13 +98,12 @@ class Solver:
             raise ValueError("the solver needs the closure: it judges each point by its loss")
         result = closure()
         ((_, gradient, held),) = gradients
-        seen = PassResult(result.loss, gradient, result.fisher)
+        w, seen = as_array(self._w), PassResult(result.loss, as_array(gradient), result.fisher)
         still = _NONE_HELD if held is None else held.cpu().numpy()
         if self._onward is not None:
             assert not isinstance(self._state, TrustRegion)  # the objective is compiled, so this is too
-            place, self.last = native.minimize(self._state, self._onward, self._w, seen, still)
+            place, self.last = native.minimize(self._state, self._onward, w, seen, still)
         else:
-            fisher = None if seen.fisher is None else seen.fisher.numpy()
-            place = self._state.advance(as_array(self._w), seen.loss, as_array(gradient), fisher, still)
+            place = self._state.advance(w, seen.loss, seen.gradient, seen.fisher, still)
         self._w.detach().copy_(torch.from_numpy(place))
         return result

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from fsrs_opt.gradients.gradients import Gradients, GradientsParams
 from fsrs_opt.gradients.stepping import TakesGradients, step
-from fsrs_opt.model.fsrs6 import FSRS6
+from fsrs_opt.model.fsrs6 import FSRS6, as_array
 from fsrs_opt.model.parameters import N_INITIAL_STABILITIES, N_PARAMETERS
 from fsrs_opt.training.objective import Batch
 
@@ -45,8 +45,8 @@ def training_step(
     a true attribute `wants_fisher` finds the Fisher matrix in the closure's result.
     """
     w = model.w
-    result = batch.evaluate(w, fisher=getattr(optimizer, "wants_fisher", False))
-    gradients = Gradients.from_named(model, {"w": result.gradient.to(w)})
+    result = batch.evaluate(as_array(w), fisher=getattr(optimizer, "wants_fisher", False))
+    gradients = Gradients.from_named(model, {"w": torch.from_numpy(result.gradient).to(w)})
     if model.initial_stability_frozen:
         gradients.grad_replace(w, without_initial_stability(gradients.grad(w)))
     seen = gradients.copy()

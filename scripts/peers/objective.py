@@ -77,7 +77,7 @@ def _brought_in(w: FloatArray) -> FloatArray:
 
 
 def _value(objective: Objective, w: FloatArray) -> float:
-    return objective.evaluate(torch.from_numpy(w)).loss
+    return objective.evaluate(w).loss
 
 
 def _random_starts(centre: FloatArray, n: int) -> list[FloatArray]:

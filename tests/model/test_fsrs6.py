@@ -123,7 +123,7 @@ def test_padding_leaves_the_state_alone() -> None:
     )
     model = FSRS6()
     assert model.forward_classification(padded).loss.item() == model.forward_classification(whole).loss.item()
-    assert padded.evaluate(model.w).loss == whole.evaluate(model.w).loss
+    assert padded.evaluate(DEFAULTS).loss == whole.evaluate(DEFAULTS).loss
 
 
 def test_a_same_day_good_at_a_tie_takes_the_raw_side() -> None:

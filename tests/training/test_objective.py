@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -44,7 +43,7 @@ def test_the_priors_gradient_is_its_slope(prior: MapPrior | ClassicPrior) -> Non
 
 
 def test_a_part_of_the_data_takes_its_part_of_the_prior() -> None:
-    batch, w = windowed(CARDS), torch.from_numpy(DEFAULTS * 1.1)
+    batch, w = windowed(CARDS), DEFAULTS * 1.1
     alone, whole = batch.evaluate(w, fisher=True), Objective(batch, MapPrior()).evaluate(w, fisher=True)
     third = Objective(batch, MapPrior(), share=1 / 3).evaluate(w, fisher=True)
     assert third.loss - alone.loss == pytest.approx((whole.loss - alone.loss) / 3)
@@ -52,25 +51,25 @@ def test_a_part_of_the_data_takes_its_part_of_the_prior() -> None:
     assert third.fisher is not None
     assert whole.fisher is not None
     assert alone.fisher is not None
-    assert (third.fisher - alone.fisher).diag() == pytest.approx((whole.fisher - alone.fisher).diag() / 3)
+    assert np.diag(third.fisher - alone.fisher) == pytest.approx(np.diag(whole.fisher - alone.fisher) / 3)
 
 
 @pytest.mark.skipif(not native.available(), reason="installed without the native kernels")
 @settings(max_examples=50, deadline=None)
 @given(st.integers(0, 10**9), st.booleans())
 def test_the_compiled_twin(seed: int, fisher: bool) -> None:
-    w = torch.from_numpy(clip(DEFAULTS * np.exp(np.random.default_rng(seed).normal(size=21) / 3)))
+    w = clip(DEFAULTS * np.exp(np.random.default_rng(seed).normal(size=21) / 3))
     batch = replace(windowed(CARDS), kernel="native")
     objective = Objective(batch, MapPrior())
     assert objective.compiled is not None
     compiled, data = objective.evaluate(w, fisher=fisher), batch.evaluate(w, fisher=fisher)
-    value, gradient = MapPrior()(w.numpy())
+    value, gradient = MapPrior()(w)
     assert compiled.loss == pytest.approx(data.loss + value, rel=1e-14)
-    np.testing.assert_allclose(compiled.gradient.numpy(), data.gradient.numpy() + gradient, atol=1e-9)
+    np.testing.assert_allclose(compiled.gradient, data.gradient + gradient, atol=1e-9)
     assert (compiled.fisher is not None) == fisher
     if fisher:
-        expected = data.fisher.numpy() + np.diag(MapPrior().curvature(w.numpy()))
-        np.testing.assert_allclose(compiled.fisher.numpy(), expected, atol=1e-9)
+        expected = data.fisher + np.diag(MapPrior().curvature(w))
+        np.testing.assert_allclose(compiled.fisher, expected, atol=1e-9)
 
 
 @pytest.mark.skipif(not native.available(), reason="installed without the native kernels")
@@ -87,12 +86,12 @@ def test_the_last_pass_is_remembered() -> None:
     made: list[bool] = []
 
     class Counted(Objective):
-        def evaluate(self, w: torch.Tensor, *, fisher: bool = False) -> PassResult:
+        def evaluate(self, w: np.ndarray, *, fisher: bool = False) -> PassResult:
             made.append(fisher)
             return super().evaluate(w, fisher=fisher)
 
     objective = LastPass(Counted(windowed(CARDS), MapPrior()))
-    here, there = torch.from_numpy(DEFAULTS.copy()), torch.from_numpy(DEFAULTS * 1.1)
+    here, there = DEFAULTS.copy(), DEFAULTS * 1.1
     first = objective.evaluate(here)
     assert objective.evaluate(here) is first
     second = objective.evaluate(here, fisher=True)  # the first had no Fisher matrix
@@ -102,6 +101,6 @@ def test_the_last_pass_is_remembered() -> None:
     assert made == [False, True, False, False]
     objective.remember(DEFAULTS * 1.1, first)
     assert objective.evaluate(there) is first
-    here[0] += 1  # the values count, not the tensor
+    here[0] += 1  # the values count, not the array
     objective.evaluate(here)
     assert len(made) == 5

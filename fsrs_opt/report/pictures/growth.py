@@ -43,7 +43,7 @@ def growth(findings: Findings) -> Picture:
     """Left: by retrievability for an easy, a medium and a hard card. Right: by difficulty at 90 %."""
     if not findings.run.histories.n_cards:
         return missing(NAME, TITLE, "there are no cards")
-    _, stability, difficulty = findings.batch.memory_states(torch.tensor(findings.new, dtype=torch.float64))
+    _, stability, difficulty = findings.batch.memory_states(findings.new)
     last = findings.run.histories.offsets[1:] - 1
     easy, medium, hard = (float(q) for q in np.percentile(difficulty[last], [10, 50, 90]))
     cards = _Cards(easy, medium, hard, float(np.median(stability[last])))
