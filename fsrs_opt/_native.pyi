@@ -1,6 +1,6 @@
 """The compiled kernels (native/bindings.cpp). Use them through fsrs_opt.model.native."""
 
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,17 +75,33 @@ class TrustRegion:
         fisher: NDArray[np.float64] | None,
         held: NDArray[np.bool_],
     ) -> NDArray[np.float64]: ...
-    def minimize(
+
+class Minimizer:
+    """The stages of `fsrs_opt.training.stepwise`, compiled."""
+    def __init__(
         self,
         objective: Objective,
         w: NDArray[np.float64],
-        loss: float,
-        gradient: NDArray[np.float64],
-        fisher: NDArray[np.float64] | None,
+        low: NDArray[np.float64],
+        high: NDArray[np.float64],
+        centre: NDArray[np.float64],
+        sigma: NDArray[np.float64],
+        ceiling: float,
+        relearning_steps: int,
+    ) -> None: ...
+    @property
+    def w(self) -> NDArray[np.float64]: ...
+    def run(
+        self,
         held: NDArray[np.bool_],
+        promise: float,
+        patience: int,
+        fisher_steps: int,
+        max_passes: int,
         threads: int = 1,
         isa: str = "",
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None, tuple[Any, ...] | None]: ...
+        progress: Callable[[int, float], None] | None = None,
+    ) -> tuple[int, float, float, bool]: ...
 
 def solve_qp(
     hessian: NDArray[np.float64],

@@ -85,10 +85,9 @@ nb::tuple evaluate_objective(const fsrs::Objective &objective, const Array<doubl
 
 using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-fsrs::TrustRegion *trust_region(const Array<double> &low, const Array<double> &high, const Array<double> &centre,
-                                const Array<double> &sigma, double ceiling, int relearning_steps, int max_passes,
-                                int fisher_steps, double promise, int patience) {
-    fsrs::Settings s;
+fsrs::Settings settings(const Array<double> &low, const Array<double> &high, const Array<double> &centre,
+                        const Array<double> &sigma, double ceiling, int relearning_steps) {
+    fsrs::Settings s{};
     auto copy = [](const Array<double> &from, double *to) { std::copy_n(parameters(from), fsrs::kParameters, to); };
     copy(low, s.low);
     copy(high, s.high);
@@ -96,6 +95,13 @@ fsrs::TrustRegion *trust_region(const Array<double> &low, const Array<double> &h
     copy(sigma, s.sigma);
     s.ceiling = ceiling;
     s.relearning_steps = relearning_steps;
+    return s;
+}
+
+fsrs::TrustRegion *trust_region(const Array<double> &low, const Array<double> &high, const Array<double> &centre,
+                                const Array<double> &sigma, double ceiling, int relearning_steps, int max_passes,
+                                int fisher_steps, double promise, int patience) {
+    fsrs::Settings s = settings(low, high, centre, sigma, ceiling, relearning_steps);
     s.max_passes = max_passes;
     s.fisher_steps = fisher_steps;
     s.promise = promise;
@@ -103,52 +109,44 @@ fsrs::TrustRegion *trust_region(const Array<double> &low, const Array<double> &h
     return new fsrs::TrustRegion(s);
 }
 
-using Fisher = std::optional<Matrix>;
-
-// The first step of advance and minimize; arrays are checked, and the start's objective.
-void step(fsrs::TrustRegion &solver, const Array<double> &w, double objective, const Array<double> &gradient,
-          const Fisher &fisher, const Array<bool> &held, double *next) {
-    constexpr size_t n = fsrs::kParameters;
-    if (fisher && (fisher->shape(0) != n || fisher->shape(1) != n))
-        throw std::invalid_argument("fisher must be 21 by 21");
-    if (!solver.advance(parameters(w), objective, parameters(gradient), fisher ? fisher->data() : nullptr, flags(held), next)) {
-        PyErr_SetString(PyExc_FloatingPointError, "the objective is not finite at the starting parameters");
-        throw nb::python_error();
-    }
+[[noreturn]] void raise_not_finite() {
+    PyErr_SetString(PyExc_FloatingPointError, "the objective is not finite at the starting parameters");
+    throw nb::python_error();
 }
 
 Result advance(fsrs::TrustRegion &solver, const Array<double> &w, double objective, const Array<double> &gradient,
-               const Fisher &fisher, const Array<bool> &held) {
-    double next[fsrs::kParameters];
-    step(solver, w, objective, gradient, fisher, held, next);
-    return copied(next, {fsrs::kParameters});
+               const std::optional<Matrix> &fisher, const Array<bool> &held) {
+    constexpr size_t n = fsrs::kParameters;
+    if (fisher && (fisher->shape(0) != n || fisher->shape(1) != n))
+        throw std::invalid_argument("fisher must be 21 by 21");
+    double next[n];
+    if (!solver.advance(parameters(w), objective, parameters(gradient), fisher ? fisher->data() : nullptr, flags(held), next))
+        raise_not_finite();
+    return copied(next, {n});
 }
 
-// advance, and on until the solver is done: the best point, and the last point judged, with its pass (loss, gradient[,
-// fisher]), or None twice where the first step was the last.
-nb::tuple minimize(fsrs::TrustRegion &solver, const fsrs::Objective &objective, const Array<double> &w, double loss,
-                   const Array<double> &gradient, const Fisher &fisher, const Array<bool> &held, int threads,
-                   const std::string &isa) {
-    constexpr size_t n = fsrs::kParameters;
-    if (solver.done) throw std::invalid_argument("this solver is done");
-    double best[n];
-    step(solver, w, loss, gradient, fisher, held, best);
-    if (solver.done) return nb::make_tuple(copied(best, {n}), nb::none(), nb::none());
+// One stage: the passes that were made, J at its start and at its end, whether it converged.
+nb::tuple run(fsrs::Minimizer &minimizer, const Array<bool> &held, double promise, int patience, int fisher_steps,
+              int max_passes, int threads, const std::string &isa, nb::handle progress) {
     const bool *held_ = flags(held);
-    fsrs::Pass last;
-    auto interrupted = [] {
+    const fsrs::Kernel &kernel = fsrs::choose_kernel(isa);
+    auto go_on = [progress](int passes, double objective) {
         nb::gil_scoped_acquire acquire;
-        return PyErr_CheckSignals() != 0;
+        if (PyErr_CheckSignals() != 0) return false;
+        if (progress.is_none()) return true;
+        PyObject *said = PyObject_CallFunction(progress.ptr(), "id", passes, objective);
+        Py_XDECREF(said);
+        return said != nullptr;
     };
-    bool finished;
+    fsrs::Stage stage;
+    fsrs::End end;
     {
         nb::gil_scoped_release release;
-        finished = fsrs::minimize(objective, solver, held_, threads, fsrs::choose_kernel(isa), interrupted, best, last);
+        end = minimizer.run(held_, {promise, patience, fisher_steps, max_passes}, threads, kernel, go_on, stage);
     }
-    if (!finished) throw nb::python_error();
-    const bool with_fisher = last.wanted == fsrs::Wanted::fisher;
-    return nb::make_tuple(copied(best, {n}), copied(last.w, {n}),
-                          as_tuple(last.loss, last.gradient, with_fisher ? last.fisher : nullptr));
+    if (end == fsrs::End::stopped) throw nb::python_error();
+    if (end == fsrs::End::not_finite) raise_not_finite();
+    return nb::make_tuple(stage.passes, stage.start, stage.objective, stage.converged);
 }
 
 Result solve_qp(const Matrix &hessian, const Array<double> &gradient, const Matrix &A, const Array<double> &b) {
@@ -301,10 +299,21 @@ NB_MODULE(_native, m) {
         .def_ro("passes", &fsrs::TrustRegion::passes)
         .def_prop_ro("objective", &fsrs::TrustRegion::objective)
         .def("advance", &advance, nb::arg("w"), nb::arg("objective"), nb::arg("gradient"), nb::arg("fisher").none(),
-             nb::arg("held"))
-        .def("minimize", &minimize, nb::arg("objective"), nb::arg("w"), nb::arg("loss"), nb::arg("gradient"),
-             nb::arg("fisher").none(), nb::arg("held"), nb::arg("threads") = 1, nb::arg("isa") = "",
-             "advance, and on, pass after pass, until the solver is done.");
+             nb::arg("held"));
+
+    nb::class_<fsrs::Minimizer>(m, "Minimizer", "The stages of the `map` recipe, one after another from a point.")
+        .def("__init__", [](fsrs::Minimizer *self, const fsrs::Objective &objective, const Array<double> &w,
+                            const Array<double> &low, const Array<double> &high, const Array<double> &centre,
+                            const Array<double> &sigma, double ceiling, int relearning_steps) {
+            const double *start = parameters(w);
+            new (self) fsrs::Minimizer(objective, settings(low, high, centre, sigma, ceiling, relearning_steps), start);
+        }, nb::arg("objective"), nb::arg("w"), nb::arg("low"), nb::arg("high"), nb::arg("centre"), nb::arg("sigma"),
+             nb::arg("ceiling"), nb::arg("relearning_steps"), nb::keep_alive<1, 2>())
+        .def_prop_ro("w", [](const fsrs::Minimizer &minimizer) { return copied(minimizer.w(), {fsrs::kParameters}); },
+                     nb::rv_policy::move)
+        .def("run", &run, nb::arg("held"), nb::arg("promise"), nb::arg("patience"), nb::arg("fisher_steps"),
+             nb::arg("max_passes"), nb::arg("threads") = 1, nb::arg("isa") = "", nb::arg("progress").none() = nb::none(),
+             "Passes made, J at the start and at the end, whether it converged. progress is called with passes and J.");
     m.def("solve_qp", &solve_qp, nb::arg("hessian"), nb::arg("gradient"), nb::arg("A"), nb::arg("b"),
           "The quadratic program of training/qp.py, compiled.");
     m.def("whole_cards", &whole_cards, nb::arg("offsets"), nb::arg("rating"), nb::arg("delta_t"),

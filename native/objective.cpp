@@ -27,19 +27,40 @@ void Objective::evaluate(Pass &pass, int threads, const Kernel &kernel) const {
     }
 }
 
-bool minimize(const Objective &objective, TrustRegion &solver, const bool *held, int threads, const Kernel &kernel,
-              const std::function<bool()> &interrupted, double *w, Pass &last) {
+Minimizer::Minimizer(const Objective &objective, const Settings &settings, const double *w)
+    : objective_(objective), settings_(settings) {
+    std::copy_n(w, kParameters, w_);
+}
+
+End Minimizer::run(const bool *held, const Effort &effort, int threads, const Kernel &kernel,
+                   const std::function<bool(int, double)> &go_on, Stage &stage) {
+    settings_.promise = effort.promise;
+    settings_.patience = effort.patience;
+    settings_.fisher_steps = effort.fisher_steps;
+    settings_.max_passes = effort.max_passes;
+    TrustRegion solver(settings_);
+    stage = {};
     while (!solver.done) {
-        if (interrupted()) return false;
-        std::copy_n(w, kParameters, last.w);
-        last.wanted = solver.wants_fisher ? Wanted::fisher : Wanted::gradient;
-        objective.evaluate(last, threads, kernel);
+        const bool at_hand = has_last_ && std::equal(w_, w_ + kParameters, last_.w) &&
+                             (last_.wanted == Wanted::fisher || !solver.wants_fisher);
+        if (!at_hand) {
+            has_last_ = false;
+            std::copy_n(w_, kParameters, last_.w);
+            last_.wanted = solver.wants_fisher ? Wanted::fisher : Wanted::gradient;
+            objective_.evaluate(last_, threads, kernel);
+            has_last_ = true;
+            ++stage.passes;
+        }
+        if (solver.passes == 0) stage.start = last_.loss;
         double gradient[kParameters];
-        for (int k = 0; k < kParameters; ++k) gradient[k] = held[k] ? 0 : last.gradient[k];
-        // cannot be refused: only a first point is
-        solver.advance(w, last.loss, gradient, last.wanted == Wanted::fisher ? last.fisher : nullptr, held, w);
+        for (int k = 0; k < kParameters; ++k) gradient[k] = held[k] ? 0 : last_.gradient[k];
+        const double *fisher = solver.wants_fisher ? last_.fisher : nullptr;
+        if (!solver.advance(last_.w, last_.loss, gradient, fisher, held, w_)) return End::not_finite;
+        if (!go_on(stage.passes, solver.objective())) return End::stopped;
     }
-    return true;
+    stage.objective = solver.objective();
+    stage.converged = solver.converged;
+    return End::done;
 }
 
 }  // namespace fsrs

@@ -1,5 +1,5 @@
 // What the `map` recipe minimizes, and its minimization step by step: training/objective.py and the loop of
-// training_step in C++.
+// training/stepwise.py in C++.
 #pragma once
 
 #include <functional>
@@ -27,9 +27,38 @@ class Objective {
     double centre_[kParameters], sigma_[kParameters];
 };
 
-// Passes and steps from `w` until the solver is done, or `interrupted` says so before a pass (then false). Held entries
-// are zero in the gradient that the solver gets. `w` becomes the best point; `last` is the last pass, if there was one.
-bool minimize(const Objective &objective, TrustRegion &solver, const bool *held, int threads, const Kernel &kernel,
-              const std::function<bool()> &interrupted, double *w, Pass &last);
+// How far a stage of the `map` recipe goes, and how: see training/trust_region.py.
+struct Effort {
+    double promise;
+    int patience, fisher_steps, max_passes;
+};
+
+struct Stage {
+    int passes;               // that were made
+    double start, objective;  // J at the stage's first point and at its last
+    bool converged;
+};
+
+enum class End { done, stopped, not_finite };
+
+// The `map` recipe's stages, one after another from a point: the compiled training_step, step after step.
+class Minimizer {
+  public:
+    Minimizer(const Objective &objective, const Settings &settings, const double *w);  // the objective must outlive it
+
+    // Passes and steps until the solver is done, or `go_on` (passes, J at the best point) says no after one. The gradient's
+    // entries that are held are replaced by zero before the solver gets it. A pass that the last stage made is not repeated.
+    End run(const bool *held, const Effort &effort, int threads, const Kernel &kernel,
+            const std::function<bool(int, double)> &go_on, Stage &stage);
+
+    const double *w() const { return w_; }  // the best point; after `stopped` the last one that was proposed
+
+  private:
+    const Objective &objective_;
+    Settings settings_;
+    double w_[kParameters];
+    Pass last_;
+    bool has_last_ = false;
+};
 
 }  // namespace fsrs

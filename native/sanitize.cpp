@@ -111,24 +111,20 @@ void fit(const Input &input, int relearning_steps, bool frozen, std::mt19937 &ra
     }
     settings.ceiling = 2;
     settings.relearning_steps = relearning_steps;
-    settings.max_passes = 30;
-    settings.fisher_steps = 3;
-    settings.promise = 1e-3;
-    settings.patience = 2;
-    fsrs::TrustRegion state(settings);
     bool held[fsrs::kParameters] = {frozen, frozen, frozen, frozen};
     const fsrs::Objective objective(pack, settings.centre, settings.sigma);
     const fsrs::Kernel &kernel = *fsrs::usable_kernels().back();
-    double w[fsrs::kParameters];
-    fsrs::Pass pass;
-    std::copy(kDefaults, kDefaults + fsrs::kParameters, pass.w);
-    pass.wanted = fsrs::Wanted::fisher;
-    objective.evaluate(pass, 1, kernel);
-    expect(state.advance(pass.w, pass.loss, pass.gradient, pass.fisher, held, w), "no start");
-    int passes = 0;
-    auto never = [&passes] { return ++passes > 1000; };
-    expect(state.done || fsrs::minimize(objective, state, held, 2, kernel, never, w, pass), "interrupted");
-    expect(state.done, "not done");
+    fsrs::Minimizer minimizer(objective, settings, kDefaults);
+    fsrs::Stage stage;
+    int steps = 0;
+    auto always = [&steps](int, double) { return ++steps > 0; };
+    for (const fsrs::Effort &effort : {fsrs::Effort{3, 1, 3, 30}, fsrs::Effort{1e-3, 2, 1, 30}}) {
+        expect(minimizer.run(held, effort, 2, kernel, always, stage) == fsrs::End::done, "not done");
+        expect(stage.objective <= stage.start && stage.passes <= 30, "a stage that made it worse");
+        std::fill(held, held + fsrs::kInitialStabilities, false);
+    }
+    expect(steps >= 2, "no steps");
+    const std::vector<double> w(minimizer.w(), minimizer.w() + fsrs::kParameters);
     for (double value : w) expect(std::isfinite(value), "a parameter is not finite");
     const size_t n = 1 + random() % 500;
     std::vector<char> kept(n), label(n);

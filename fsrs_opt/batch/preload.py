@@ -5,7 +5,9 @@ from __future__ import annotations
 import gc
 from importlib import import_module
 
-# None of the many objects that torch brings is garbage: looking for some takes a quarter of the time.
+from fsrs_opt.model.kernel import choose
+
+# None of the many objects that pandas (and torch) bring is garbage: looking for some takes its time.
 gc.disable()
 for name in (
     "fsrs_opt.batch.work",
@@ -16,5 +18,7 @@ for name in (
     "fsrs_opt.sources.tables",
 ):
     import_module(name)
+if choose(None) == "torch":
+    import_module("fsrs_opt.training.stepwise")
 gc.freeze()  # workers never look through them either, and so share their memory
 gc.enable()

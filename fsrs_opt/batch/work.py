@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from fsrs_opt import __version__
 from fsrs_opt.batch import remote
@@ -39,7 +38,6 @@ def one_thread() -> None:
     """Let this process compute on one core, since others of its kind have the rest."""
     import pyarrow as pa
 
-    torch.set_num_threads(1)
     native.set_threads(1)
     pa.set_cpu_count(1)
 

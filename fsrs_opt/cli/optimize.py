@@ -95,7 +95,11 @@ def optimize(
         targets.check(report, path, force=True)
 
     chosen = {} if all_presets else selection
-    with reading(path, chosen, timezone=timezone, day_start=day_start, quiet=quiet) as job:
+    from fsrs_opt.model.kernel import choose
+
+    # the pictures of a report, like the classic recipe, are drawn from the torch model
+    torch = choose(kernel, device) == "torch" or recipe == "classic" or report is not None
+    with reading(path, chosen, timezone=timezone, day_start=day_start, quiet=quiet, needs_torch=torch) as job:
         from fsrs_opt.commands import as_json as objects
         from fsrs_opt.evaluation.time_series import N_SPLITS
 

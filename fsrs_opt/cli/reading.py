@@ -1,4 +1,4 @@
-"""What every command that trains begins with: read the file, select, and only then load torch."""
+"""What every command that trains begins with: read the file, select, and load torch if it is needed."""
 
 from __future__ import annotations
 
@@ -48,9 +48,13 @@ def reading(
     timezone: str | None = None,
     day_start: str | None = None,
     quiet: bool = False,
+    needs_torch: bool | None = None,
 ) -> Iterator[Reading]:
     """Read `path` and select from it (see `options.selection_options`) with a progress bar, shown until the
-    block is left unless `quiet`. What cannot be read or selected is told before torch is loaded."""
+    block is left unless `quiet`. What cannot be read or selected is told before torch is loaded, if it is.
+
+    needs_torch: None where it is just for the passes, which the compiled kernels make without it.
+    """
     started = time.perf_counter()
     with Bar(shown=not quiet) as bar:
         bar.doing(f"reading {path.name}")
@@ -58,7 +62,12 @@ def reading(
 
         collection = select(read(path, timezone=timezone, day_start=day_start), **selection)
         read_at = time.perf_counter()
-        bar.doing("loading torch")
-        with ending_at_once(bar.stop):
-            import torch  # noqa: F401  (here, so that Ctrl-C meanwhile does no harm)
+        if needs_torch is None:
+            from fsrs_opt.model.kernel import choose
+
+            needs_torch = choose(None) == "torch"
+        if needs_torch:
+            bar.doing("loading torch")
+            with ending_at_once(bar.stop):
+                import torch  # noqa: F401  (here, so that Ctrl-C meanwhile does no harm)
         yield Reading(collection, bar, started, read_at)

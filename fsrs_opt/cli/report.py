@@ -75,7 +75,9 @@ def report(
     target = targets.default_target(path) if output is None else output
     targets.check(target, path, force=force, plots=plots, form=plot_format)
 
-    with reading(path, selection, timezone=timezone, day_start=day_start, quiet=quiet) as job:
+    with reading(
+        path, selection, timezone=timezone, day_start=day_start, quiet=quiet, needs_torch=True
+    ) as job:
         from fsrs_opt.commands.evaluate import evaluate
 
         found = evaluate(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from fsrs_opt.commands import current as current_parameters
 from fsrs_opt.commands.current import FLATTERED, CurrentSet
 from fsrs_opt.commands.judgement import Judgement, judge, worse_for
-from fsrs_opt.commands.optimize import Optimized, check_device
+from fsrs_opt.commands.optimize import Optimized
 from fsrs_opt.commands.prepare import prepare
 from fsrs_opt.evaluation.evaluation import Evaluation, evaluation
 from fsrs_opt.evaluation.time_series import N_SPLITS, Fraction
@@ -69,7 +69,6 @@ def evaluate(
     against: what they are compared with ("new"); None fits them, and fits them again in each split; given
     ones are taken as they are. The rest, and the errors: `commands.optimize`.
     """
-    check_device("cpu")
     given = None if against is None else current_parameters.parse(against)
     prepared = prepare(
         source,

@@ -9,8 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import torch
-
 from fsrs_opt.commands.current import CurrentSet
 from fsrs_opt.commands.judgement import Judgement, judge, worse_for
 from fsrs_opt.commands.prepare import prepare
@@ -149,6 +147,10 @@ def _to_use(verdict: Verdict, fitted: FitResult, in_use: Sequence[CurrentSet]) -
 
 def check_device(device: str) -> None:
     """Raises UsageError for a device that torch does not know, is not there, or cannot do float64."""
+    if device == "cpu":
+        return
+    import torch
+
     try:
         there = not torch.zeros(1, dtype=torch.float64, device=device).is_meta
     except (RuntimeError, AssertionError, TypeError):

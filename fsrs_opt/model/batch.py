@@ -1,4 +1,7 @@
-"""What a training step is computed on: mini-batches of items, and whole cards (the windowed form)."""
+"""What a training step is computed on: mini-batches of items, and whole cards (the windowed form).
+
+torch is loaded by what runs on it, no sooner.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,18 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
-from fsrs_opt.model import native, passes
+from fsrs_opt.model import native
 from fsrs_opt.model.kernel import choose
-from fsrs_opt.model.passes import FloatArray, PassResult, Steps
+from fsrs_opt.model.parameters import FloatArray
+from fsrs_opt.model.pass_result import PassResult
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from fsrs_opt._native import Pack
+    from fsrs_opt.model.passes import Steps
 
 
 @dataclass(frozen=True)
@@ -27,14 +32,14 @@ class WindowedBatch:
     (1..4); delta_t int32 [n_reviews] (float64 for fractions of days, which only the torch kernel takes), days
     since the review before; weight float64 [n_reviews], 0 where
     a review is not scored (first of a card, same day, left out). The label is rating > 1. kernel, device: see
-    `kernel.choose`; dtype: of the torch kernel.
+    `kernel.choose`; dtype: "float64" or "float32", of the torch kernel.
     """
 
     offsets: NDArray[np.int64]
     rating: NDArray[np.int8]
     delta_t: NDArray[np.int32] | NDArray[np.float64]
     weight: NDArray[np.float64]
-    dtype: torch.dtype = torch.float64
+    dtype: str = "float64"
     device: str = "cpu"
     kernel: str | None = None
 
@@ -51,6 +56,8 @@ class WindowedBatch:
     @cached_property
     def steps(self) -> Steps:
         """The form that the torch kernel works on."""
+        from fsrs_opt.model import passes
+
         return passes.make_steps(
             self.offsets, self.delta_t, self.rating, self.weight, dtype=self.dtype, device=self.device
         )
@@ -63,6 +70,8 @@ class WindowedBatch:
         """Loss, gradient and, if asked, Fisher matrix at parameters `w` [21]."""
         if self.packed is not None:
             return native.evaluate(self.packed, w, fisher=fisher)
+        from fsrs_opt.model import passes
+
         return passes.evaluate(self.steps, w, fisher=fisher)
 
     def retrievability(self, w: FloatArray) -> FloatArray:
@@ -73,6 +82,8 @@ class WindowedBatch:
         """Retrievability before, stability and difficulty after each review [n_reviews]."""
         if self.packed is not None:
             return native.predict(self.packed, w)
+        from fsrs_opt.model import passes
+
         return passes.predict(self.steps, w)
 
 
@@ -117,15 +128,16 @@ class FSRSBatch:
         delta_t[last] = self.delta_ts.cpu().numpy()
         rating[last] = np.where(self.labels.cpu().numpy() > 0, 3, 1)
         weight[last] = self.weights.cpu().numpy()
+        dtype = str(self.t_historys.dtype).removeprefix("torch.")
         whole_days = bool((delta_t == np.rint(delta_t)).all())
         return WindowedBatch(
             offsets=offsets,
             rating=rating.astype(np.int8),
             delta_t=delta_t.astype(np.int32) if whole_days else delta_t,
             weight=weight,
-            dtype=self.t_historys.dtype,
+            dtype=dtype,
             device=str(self.t_historys.device),
-            kernel=self.kernel if self.kernel or self.t_historys.dtype == torch.float32 else "torch",
+            kernel=self.kernel if self.kernel or dtype == "float32" else "torch",
         )
 
     def evaluate(self, w: FloatArray, *, fisher: bool = False) -> PassResult:

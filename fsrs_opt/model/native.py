@@ -5,29 +5,24 @@ absolute contributions, the Fisher matrix to 1e-4 (five times that for w4..w7 in
 the difficulty stays near 10; 1e-4 and 2e-4 from the Fisher pass on cards of thousands of reviews).
 Sums do not depend on the number of threads. The instruction set is the best that the processor has,
 or the one named by the environment variable FSRS_OPT_ISA (baseline, avx2, avx512).
-
-`torch.ops.fsrs_opt.loss` is the same loss as an operator that autograd and torch.compile know.
 """
 
 from __future__ import annotations
 
 import os
-from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike, NDArray
-from torch import Tensor
 
 from fsrs_opt.model import parameters
 from fsrs_opt.model.kernel import _native
 from fsrs_opt.model.kernel import available as available
-from fsrs_opt.model.parameters import DEFAULTS, N_INITIAL_STABILITIES, N_PARAMETERS
-from fsrs_opt.model.passes import FloatArray, PassResult
+from fsrs_opt.model.parameters import DEFAULTS, N_INITIAL_STABILITIES, FloatArray
+from fsrs_opt.model.pass_result import PassResult
 
 if TYPE_CHECKING:
-    from fsrs_opt._native import Objective, Pack, TrustRegion
+    from fsrs_opt._native import Minimizer, Objective, Pack
 
 _threads = os.cpu_count() or 1
 
@@ -36,6 +31,11 @@ def set_threads(n: int) -> None:
     """How many threads a pass of this process may use; all cores unless set. Sums do not depend on it."""
     global _threads
     _threads = n
+
+
+def threads() -> int:
+    """See `set_threads`."""
+    return _threads
 
 
 def _array(name: str, values: ArrayLike, dtype: type[np.generic]) -> NDArray[Any]:
@@ -133,44 +133,19 @@ def objective(packed: Pack) -> Objective:
     return _native.Objective(packed, DEFAULTS, parameters.SIGMA)
 
 
-def trust_region(
-    *,
-    relearning_steps: int,
-    short_term: bool,
-    max_passes: int,
-    promise: float,
-    fisher_steps: int,
-    patience: int,
-) -> TrustRegion:
-    """`training.trust_region.TrustRegion`, compiled."""
+def minimizer(objective: Objective, w: FloatArray, *, relearning_steps: int, short_term: bool) -> Minimizer:
+    """The stages of the `map` recipe from `w` [21] on, compiled."""
     low, high = parameters.bounds(short_term=short_term)
-    return _native.TrustRegion(
+    return _native.Minimizer(
+        objective,
+        w,
         low,
         high,
         DEFAULTS,
         parameters.SIGMA,
         ceiling=float(parameters.UPPER[17]),
         relearning_steps=relearning_steps,
-        max_passes=max_passes,
-        fisher_steps=fisher_steps,
-        promise=promise,
-        patience=patience,
     )
-
-
-def minimize(
-    solver: TrustRegion, objective: Objective, w: FloatArray, first: PassResult, held: NDArray[np.bool_]
-) -> tuple[FloatArray, tuple[FloatArray, PassResult] | None]:
-    """Steps from `w` [21], of which `first` is the pass, until the solver is done: the best point [21], and
-    the last one judged [21] with its pass (None where that is the first). Entries that are held (bool [21])
-    do not move.
-
-    Ctrl-C ends it between two passes.
-    """
-    best, at, last = solver.minimize(
-        objective, w, first.loss, first.gradient, first.fisher, held, threads=_threads
-    )
-    return best, None if at is None or last is None else (at, PassResult(*last))
 
 
 def predict(
@@ -181,62 +156,3 @@ def predict(
     float64 [n_reviews] each, of float32 accuracy; retrievability is NaN at the first review of a card.
     """
     return packed.forward(_parameters(w), threads or _threads)
-
-
-# The operator takes plain tensors, so their packed form is remembered: the last few sets, for as long as
-# nobody writes into them. Holding the tensors keeps their ids from being used again.
-_REMEMBERED = 4
-_packs: OrderedDict[tuple[tuple[int, int], ...], tuple[tuple[Tensor, ...], Pack]] = OrderedDict()
-
-
-def _packed(*histories: Tensor) -> Pack:
-    if any(t.is_inference() for t in histories):  # they do not count writes
-        return pack(*(t.numpy() for t in histories))
-    key = tuple((id(t), t._version) for t in histories)
-    if key not in _packs:
-        _packs[key] = histories, pack(*(t.numpy() for t in histories))
-        while len(_packs) > _REMEMBERED:
-            _packs.popitem(last=False)
-    _packs.move_to_end(key)
-    return _packs[key][1]
-
-
-def _of_tensor(w: Tensor) -> FloatArray:
-    return w.detach().double().numpy()
-
-
-@torch.library.custom_op("fsrs_opt::loss", mutates_args=(), device_types="cpu")
-def loss(w: Tensor, offsets: Tensor, rating: Tensor, delta_t: Tensor, weight: Tensor) -> Tensor:
-    """Weighted sum of the binary cross-entropy (scalar of w's dtype) over histories as `pack` takes them."""
-    value = _packed(offsets, rating, delta_t, weight).loss(_of_tensor(w), _threads)
-    return torch.tensor(value, dtype=w.dtype)
-
-
-@loss.register_fake
-def _(w: Tensor, offsets: Tensor, rating: Tensor, delta_t: Tensor, weight: Tensor) -> Tensor:
-    if w.shape != (N_PARAMETERS,):
-        raise ValueError("w must hold 21 parameters")
-    return w.new_empty(())
-
-
-@torch.library.custom_op("fsrs_opt::loss_gradient", mutates_args=(), device_types="cpu")
-def loss_gradient(w: Tensor, offsets: Tensor, rating: Tensor, delta_t: Tensor, weight: Tensor) -> Tensor:
-    """Gradient [21] of `loss` with respect to w."""
-    _, gradient = _packed(offsets, rating, delta_t, weight).loss_gradient(_of_tensor(w), _threads)
-    return torch.from_numpy(gradient).to(w.dtype)
-
-
-@loss_gradient.register_fake
-def _(w: Tensor, offsets: Tensor, rating: Tensor, delta_t: Tensor, weight: Tensor) -> Tensor:
-    return torch.empty_like(w)
-
-
-def _save(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
-    ctx.save_for_backward(*inputs)
-
-
-def _backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-    return grad * loss_gradient(*ctx.saved_tensors), None, None, None, None
-
-
-loss.register_autograd(_backward, setup_context=_save)

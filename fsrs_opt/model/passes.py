@@ -22,20 +22,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fsrs_opt.model.fsrs6 import R_CLAMP, as_array, forgetting_curve, initial_state, next_state
-from fsrs_opt.model.parameters import D_MAX, D_MIN, N_PARAMETERS, S_MAX, S_MIN
-
-FloatArray = NDArray[np.float64]
+from fsrs_opt.model.parameters import D_MAX, D_MIN, N_PARAMETERS, S_MAX, S_MIN, FloatArray
+from fsrs_opt.model.pass_result import PassResult
 
 LN_09 = math.log(0.9)
-
-
-@dataclass(frozen=True)
-class PassResult:
-    """loss: weighted sum of the binary cross-entropy; gradient [21], fisher [21, 21] or None."""
-
-    loss: float
-    gradient: FloatArray
-    fisher: FloatArray | None = None
 
 
 @dataclass(frozen=True)
@@ -72,10 +62,11 @@ def make_steps(
     rating: NDArray[np.integer],
     weight: NDArray[np.floating],
     *,
-    dtype: torch.dtype,
+    dtype: str,
     device: torch.device | str,
 ) -> Steps:
-    """Card-major arrays (card c owns reviews offsets[c]:offsets[c + 1]) as `Steps`."""
+    """Card-major arrays (card c owns reviews offsets[c]:offsets[c + 1]) as `Steps`. dtype: "float64", ..."""
+    of_numbers: torch.dtype = getattr(torch, dtype)
     lengths = np.diff(offsets)
     longest_first = np.argsort(-lengths, kind="stable")
     rank = np.empty_like(longest_first)
@@ -86,9 +77,9 @@ def make_steps(
     source = np.empty(len(position), dtype=np.int64)
     source[starts[position] + np.repeat(rank, lengths)] = np.arange(len(position))
     return Steps(
-        delta_t=torch.as_tensor(delta_t[source], dtype=dtype, device=device),
-        rating=torch.as_tensor(rating[source], dtype=dtype, device=device),
-        weight=torch.as_tensor(weight[source], dtype=dtype, device=device),
+        delta_t=torch.as_tensor(delta_t[source], dtype=of_numbers, device=device),
+        rating=torch.as_tensor(rating[source], dtype=of_numbers, device=device),
+        weight=torch.as_tensor(weight[source], dtype=of_numbers, device=device),
         starts=starts.tolist(),
         source=source,
     )

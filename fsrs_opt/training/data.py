@@ -1,17 +1,15 @@
-"""The training set: items with their weights, as whole cards and as mini-batches."""
+"""The training set: items with their weights, and its form as whole cards."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from fsrs_opt.model import native
-from fsrs_opt.model.batch import FSRSBatch, WindowedBatch
+from fsrs_opt.model.batch import WindowedBatch
 from fsrs_opt.model.kernel import choose
 from fsrs_opt.reviews.history import Histories
 from fsrs_opt.reviews.items import Items, items, outlier_mask, recency_weights, select
@@ -52,7 +50,7 @@ def kept_by_filter(data: TrainingSet) -> TrainingSet:
 def windowed_batch(
     data: TrainingSet,
     *,
-    dtype: torch.dtype = torch.float64,
+    dtype: str = "float64",
     device: str = "cpu",
     kernel: str | None = None,
 ) -> WindowedBatch:
@@ -92,38 +90,3 @@ def whole_cards(
     source = np.repeat(first - offsets[:-1], used)
     source += np.arange(len(source))
     return offsets, rating.take(source), delta_t.take(source), weight.take(source)
-
-
-def mini_batches(
-    data: TrainingSet,
-    size: int,
-    *,
-    dtype: torch.dtype = torch.float64,
-    device: str = "cpu",
-    kernel: str | None = None,
-) -> Iterator[FSRSBatch]:
-    """Mini-batches of `size` items; items with histories of similar length share a batch."""
-    histories, chosen = data.histories, data.items
-    first = histories.offsets[:-1][chosen.card]
-    length = chosen.review - first
-    order = np.argsort(length, kind="stable")
-    for start in range(0, len(order), size):
-        here = order[start : start + size]
-        step = np.arange(length[here].max())[:, None]
-        index = first[here] + step
-        there = step < length[here]
-        index[~there] = 0
-        ratings = np.where(there, histories.rating[index], 0)
-        delta_ts = np.where(there, histories.delta_t[index], 0)
-
-        def tensor(values: Array) -> torch.Tensor:
-            return torch.as_tensor(values, dtype=dtype, device=device)
-
-        yield FSRSBatch(
-            t_historys=tensor(delta_ts),
-            r_historys=tensor(ratings),
-            delta_ts=tensor(chosen.delta_t[here]),
-            labels=tensor(chosen.label[here]),
-            weights=tensor(data.weights[here]),
-            kernel=kernel,
-        )

@@ -9,25 +9,22 @@ from functools import cached_property
 
 from fsrs_opt.errors import UsageError
 from fsrs_opt.model import parameters
-from fsrs_opt.model.fsrs6 import FSRS6
 from fsrs_opt.model.kernel import choose
 from fsrs_opt.model.parameters import DEFAULTS, N_INITIAL_STABILITIES, N_PARAMETERS, SHORT_TERM, FloatArray
 from fsrs_opt.training import ladder
 from fsrs_opt.training.data import TrainingSet, kept_by_filter
-from fsrs_opt.training.objective import Batch, LastPass
+from fsrs_opt.training.objective import Batch, Objective
 from fsrs_opt.training.pretrain import Pretrained, pretrain
 from fsrs_opt.training.recipes import (
     AFTER_TRAIN,
     BEFORE_FINETUNE,
-    CLASSIC_EPOCHS,
     FULL_EFFORT,
+    MapTrainer,
     ProgressCallback,
     Stage,
+    StageSettings,
     map_objective,
-    run_classic,
-    run_map,
 )
-from fsrs_opt.training.step import freeze_initial_stability
 
 RECIPES = ("map", "classic")
 STAGES = ("pretrain", "train", "finetune")
@@ -100,10 +97,9 @@ def fit(
         kept_by_filter(data).items if classic else data.items, left_by_filter=classic
     )
     wanted = [stage for stage in STAGES if stage in stages]
-    done: list[Stage] = []
 
     pretrained = None
-    w = DEFAULTS.copy()
+    start = DEFAULTS.copy()
     if rung != "defaults" and "pretrain" in wanted:
         pretrained = pretrain(data, kernel=kernel)
         if pretrained is None:
@@ -112,44 +108,37 @@ def fit(
                 + (" at its start and are not frozen in train." if rung == "all" else ".")
             )
         else:
-            w[:N_INITIAL_STABILITIES] = pretrained.initial_stability
+            start[:N_INITIAL_STABILITIES] = pretrained.initial_stability
+    start = parameters.clip(start, relearning_steps=relearning_steps, short_term=short_term, given=True)
 
-    model = FSRS6(w, device=device, relearning_steps=relearning_steps, short_term=short_term)
-    start = model.parameters_array()
     j = map_objective(data, device=device, kernel=kernel) if len(data) else None
-    objective = None if j is None else LastPass(j)
-    at_start: float | None = None
-    if rung == "all" and objective is not None:
-        if "train" in wanted:
-            if pretrained is not None:
-                freeze_initial_stability(model)
-            if recipe == "map":
-                effort = BEFORE_FINETUNE if "finetune" in wanted else FULL_EFFORT
-                stage, at_start = run_map(model, objective, "train", progress, effort=effort, kernel=kernel)
-                done.append(stage)
-            else:
-                run_classic(model, data, "train", progress, device=device, kernel=kernel, seed=seed)
-                reached = objective.evaluate(model.parameters_array()).loss
-                done.append(Stage("train", CLASSIC_EPOCHS, reached, converged=True))
-            model.initial_stability_frozen = False
-        if "finetune" in wanted and recipe == "map":
-            near = at_start is not None
-            effort = AFTER_TRAIN if near else FULL_EFFORT
-            stage, before = run_map(model, objective, "finetune", progress, effort=effort, kernel=kernel)
-            at_start = at_start if near else before
-            done.append(stage)
+    fitted, at_start = start, None
+    done: list[Stage] = []
+    if rung == "all" and j is not None:
+        settings = StageSettings(relearning_steps, short_term, device, kernel, progress)
+        frozen = pretrained is not None
+        if classic:
+            from fsrs_opt.training.stepwise import Stepwise
+
+            if "train" in wanted:
+                classically = Stepwise(start, j, settings)
+                done.append(classically.run_classic("train", data, frozen=frozen, seed=seed))
+                fitted = classically.w
+        else:
+            trainer = _trainer(start, j, settings)
+            done, at_start = _map_stages(trainer, wanted, frozen=frozen)
+            fitted = trainer.w
     messages += [
         f"The {stage.name} stage was ended after {stage.passes} passes, before it had converged."
         for stage in done
         if not stage.converged
     ]
 
-    fitted = model.parameters_array()
     if not _sound(fitted):
         messages.append("Training ended in parameters that FSRS cannot use: those it started from are kept.")
         fitted, done = start, []
-    if objective is not None and at_start is None and (pretrained is not None or not done):
-        at_start = objective.evaluate(start).loss
+    if j is not None and at_start is None and (pretrained is not None or not done):
+        at_start = j.evaluate(start).loss
     if pretrained is not None and at_start is not None:
         done.insert(0, Stage("pretrain", 0, at_start, converged=True))
     return FitResult(
@@ -166,6 +155,36 @@ def fit(
         short_term=short_term,
         batch=None if j is None else j.batch,
     )
+
+
+def _trainer(start: FloatArray, j: Objective, settings: StageSettings) -> MapTrainer:
+    """What runs the stages of the map recipe; torch is loaded only where it is needed."""
+    if settings.kernel == "native":
+        from fsrs_opt.training.compiled import Compiled
+
+        return Compiled(start, j, settings)
+    from fsrs_opt.training.stepwise import Stepwise
+
+    return Stepwise(start, j, settings)
+
+
+def _map_stages(
+    trainer: MapTrainer, wanted: Sequence[str], *, frozen: bool
+) -> tuple[list[Stage], float | None]:
+    """The stages that were run, and J at the start of the first. frozen: w0..w3 stay as they are in train."""
+    both = {"train", "finetune"} <= set(wanted)
+    done: list[Stage] = []
+    at_start = None
+    if "train" in wanted:
+        effort = BEFORE_FINETUNE if both else FULL_EFFORT
+        stage, at_start = trainer.run_map("train", frozen=frozen, effort=effort)
+        done.append(stage)
+    if "finetune" in wanted:
+        effort = AFTER_TRAIN if both else FULL_EFFORT
+        stage, before = trainer.run_map("finetune", frozen=False, effort=effort)
+        at_start = before if at_start is None else at_start
+        done.append(stage)
+    return done, at_start
 
 
 def _check(recipe: str, stages: Sequence[str], relearning_steps: int) -> None:

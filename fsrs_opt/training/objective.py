@@ -12,7 +12,7 @@ import numpy.typing as npt
 from fsrs_opt.model import native
 from fsrs_opt.model.batch import WindowedBatch
 from fsrs_opt.model.parameters import DEFAULTS, N_INITIAL_STABILITIES, SIGMA
-from fsrs_opt.model.passes import PassResult
+from fsrs_opt.model.pass_result import PassResult
 
 if TYPE_CHECKING:
     from fsrs_opt import _native
@@ -116,7 +116,6 @@ class LastPass:
     """
 
     def __init__(self, objective: Objective) -> None:
-        self.compiled = objective.compiled
         self._objective = objective
         self._at = b""
         self._result: PassResult | None = None
@@ -129,7 +128,3 @@ class LastPass:
         else:
             self.reused += 1
         return self._result
-
-    def remember(self, w: FloatArray, result: PassResult) -> None:
-        """A pass at `w` [21] that was made elsewhere."""
-        self._at, self._result = w.tobytes(), result

@@ -1,26 +1,18 @@
-"""How a stage is run: `map` to the minimum of J with the solver, `classic` with Adam on mini-batches.
+"""What a stage of training is: how far it goes, what is told of it, and what it minimizes.
 
-Both take `training_step`, one step after another, until their stage is over.
+It is run by compiled.py or by stepwise.py.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
-import torch
-
-from fsrs_opt.model.fsrs6 import FSRS6
-from fsrs_opt.training.data import TrainingSet, kept_by_filter, mini_batches, windowed_batch
-from fsrs_opt.training.objective import ClassicPrior, LastPass, MapPrior, Objective
-from fsrs_opt.training.solver import Solver
-from fsrs_opt.training.step import training_step
-from fsrs_opt.training.trust_region import FISHER_STEPS, PATIENCE, PROMISE
-
-CLASSIC_BATCH_SIZE = 512
-CLASSIC_EPOCHS = 5
-CLASSIC_LEARNING_RATE = 0.04
+from fsrs_opt.model.parameters import FloatArray
+from fsrs_opt.training.data import TrainingSet, windowed_batch
+from fsrs_opt.training.objective import MapPrior, Objective
+from fsrs_opt.training.trust_region import FISHER_STEPS, MAX_PASSES, PATIENCE, PROMISE
 
 
 @dataclass(frozen=True)
@@ -30,6 +22,7 @@ class Effort:
     promise: float = PROMISE
     patience: int = PATIENCE
     fisher_steps: int = FISHER_STEPS
+    max_passes: int = MAX_PASSES
 
 
 FULL_EFFORT = Effort()
@@ -62,74 +55,33 @@ class Stage:
     converged: bool
 
 
+@dataclass(frozen=True)
+class StageSettings:
+    """What all stages of a fit have in common; as for `fit`, but kernel is "native" or "torch"."""
+
+    relearning_steps: int = 1
+    short_term: bool = True
+    device: str = "cpu"
+    kernel: str = "torch"
+    progress: ProgressCallback | None = None
+
+
+class MapTrainer(Protocol):
+    """Runs the stages of the `map` recipe, one after another from where the last one ended."""
+
+    @property
+    def w(self) -> FloatArray:
+        """The parameters so far [21]."""
+        ...
+
+    def run_map(self, name: str, *, frozen: bool, effort: Effort) -> tuple[Stage, float]:
+        """Steps of the solver until it promises too little to go on (or its cap is reached).
+
+        frozen: w0..w3 stay what pretrain made them. Returns the stage and J at its start.
+        """
+        ...
+
+
 def map_objective(data: TrainingSet, *, device: str = "cpu", kernel: str | None = None) -> Objective:
     """J of a training set: weighted loss of all its items plus the prior."""
     return Objective(windowed_batch(data, device=device, kernel=kernel), MapPrior())
-
-
-def run_map(
-    model: FSRS6,
-    objective: LastPass,
-    name: str,
-    progress: ProgressCallback | None,
-    *,
-    effort: Effort = FULL_EFFORT,
-    kernel: str | None = None,
-) -> tuple[Stage, float]:
-    """Steps of the solver until it promises too little to go on (or its cap is reached).
-
-    Returns the stage and J at its start.
-    """
-    solver = Solver(
-        model,
-        promise=effort.promise,
-        patience=effort.patience,
-        fisher_steps=effort.fisher_steps,
-        kernel=kernel,
-        onward=objective.compiled if progress is None else None,
-    )
-    start: float | None = None
-    passes, reused = 0, objective.reused
-    while not solver.done:
-        loss = training_step(model, objective, solver).loss
-        start = loss if start is None else start
-        passes = solver.passes - (objective.reused - reused)
-        if progress is not None:
-            progress(Progress(name, passes, None, solver.objective))
-    if solver.last is not None:
-        objective.remember(*solver.last)
-    assert start is not None
-    return Stage(name, passes, solver.objective, solver.converged), start
-
-
-def run_classic(
-    model: FSRS6,
-    data: TrainingSet,
-    name: str,
-    progress: ProgressCallback | None,
-    *,
-    device: str = "cpu",
-    kernel: str | None = None,
-    seed: int = 0,
-) -> None:
-    """The field's usual way: 5 epochs of Adam on mini-batches of 512 items, cosine learning rate.
-
-    fsrs-rs's objective: outlier filter, prior around the parameters that the stage starts from.
-    """
-    kept = kept_by_filter(data)
-    prior = ClassicPrior(model.parameters_array())
-    batches = [
-        Objective(batch, prior, share=len(batch.labels) / len(kept))
-        for batch in mini_batches(kept, CLASSIC_BATCH_SIZE, device=device, kernel=kernel)
-    ]
-    adam = torch.optim.Adam([model.w], betas=(0.9, 0.999), eps=1e-8)
-    shuffle = torch.Generator().manual_seed(seed)
-    steps, total = 0, CLASSIC_EPOCHS * len(batches)
-    for epoch in range(1, CLASSIC_EPOCHS + 1):
-        objective = 0.0
-        for k in torch.randperm(len(batches), generator=shuffle).tolist():
-            rate = CLASSIC_LEARNING_RATE * (1 + math.cos(math.pi * steps / total)) / 2
-            objective += training_step(model, batches[k], adam, lr=rate).loss
-            steps += 1
-            if progress is not None:
-                progress(Progress(name, epoch, CLASSIC_EPOCHS, objective))

@@ -1,27 +1,22 @@
 """The optimizer of the `map` recipe: `training_step` hands it gradients, it moves `w` to the minimum of J.
 
 It takes gradients as a value (`gradients.step`), with the mask of the entries that do not move. The
-arithmetic is that of trust_region.py, compiled where the native kernels are in use.
+arithmetic is that of trust_region.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from fsrs_opt.model import native, parameters
+from fsrs_opt.model import parameters
 from fsrs_opt.model.fsrs6 import FSRS6, as_array
-from fsrs_opt.model.kernel import choose
-from fsrs_opt.model.passes import PassResult
+from fsrs_opt.model.pass_result import PassResult
 from fsrs_opt.training.trust_region import FISHER_STEPS, MAX_PASSES, PATIENCE, PROMISE, TrustRegion
-
-if TYPE_CHECKING:
-    from fsrs_opt import _native
 
 _NONE_HELD = np.zeros(parameters.N_PARAMETERS, dtype=bool)
 
@@ -31,10 +26,7 @@ class Solver:
 
     Held entries (frozen weights) do not move, and the others are chosen with that in mind. w0 <= w1 <= w2 <=
     w3 holds at every accepted point if it holds at the first. It is used until `done`; the model then holds
-    the best point found. kernel: see `kernel.choose`; native takes the compiled arithmetic. onward: the
-    objective, compiled; one step then goes on, pass after pass, until the solver is done (as an L-BFGS step
-    takes many passes), and `last` is the last point that it judged, with its pass. The rest:
-    `trust_region.TrustRegion`.
+    the best point found. The rest: `trust_region.TrustRegion`.
     """
 
     def __init__(
@@ -45,15 +37,10 @@ class Solver:
         promise: float = PROMISE,
         fisher_steps: int = FISHER_STEPS,
         patience: int = PATIENCE,
-        kernel: str | None = None,
-        onward: _native.Objective | None = None,
     ) -> None:
         self.param_groups: list[dict[str, Any]] = [{"params": [model.w]}]
         self._w = model.w
-        self._onward = onward
-        self.last: tuple[npt.NDArray[np.float64], PassResult] | None = None
-        make = native.trust_region if choose(kernel) == "native" else TrustRegion
-        self._state = make(
+        self._state = TrustRegion(
             relearning_steps=model.relearning_steps,
             short_term=model.short_term,
             max_passes=max_passes,
@@ -89,8 +76,7 @@ class Solver:
         gradients: Sequence[tuple[nn.Parameter, Tensor, Tensor | None]],
         closure: Callable[[], PassResult] | None,
     ) -> PassResult:
-        """Judge the point that the model holds, of which `closure` gives the pass, and write the next one
-        (with `onward`, after as many more as it takes, the best one).
+        """Judge the point that the model holds, of which `closure` gives the pass, and write the next one.
 
         gradients: (w, its gradient [21], mask of held entries or None), as `gradients.step` gives them.
         """
@@ -98,12 +84,7 @@ class Solver:
             raise ValueError("the solver needs the closure: it judges each point by its loss")
         result = closure()
         ((_, gradient, held),) = gradients
-        w, seen = as_array(self._w), PassResult(result.loss, as_array(gradient), result.fisher)
         still = _NONE_HELD if held is None else held.cpu().numpy()
-        if self._onward is not None:
-            assert not isinstance(self._state, TrustRegion)  # the objective is compiled, so this is too
-            place, self.last = native.minimize(self._state, self._onward, w, seen, still)
-        else:
-            place = self._state.advance(w, seen.loss, seen.gradient, seen.fisher, still)
+        place = self._state.advance(as_array(self._w), result.loss, as_array(gradient), result.fisher, still)
         self._w.detach().copy_(torch.from_numpy(place))
         return result

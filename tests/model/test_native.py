@@ -27,6 +27,7 @@ from tests.model.cases import cards, random_batch, weights, windowed
 if not native.available():
     pytest.skip("installed without the native kernels", allow_module_level=True)
 
+import fsrs_opt.model.operator  # noqa: F401  (the torch operator)
 from fsrs_opt import _native
 
 ISAS = _native.isas()

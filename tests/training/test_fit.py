@@ -14,10 +14,11 @@ import torch
 from fsrs_opt.errors import UsageError
 from fsrs_opt.model.batch import WindowedBatch
 from fsrs_opt.model.parameters import DEFAULTS, LOWER, UPPER
-from fsrs_opt.model.passes import PassResult
+from fsrs_opt.model.pass_result import PassResult
 from fsrs_opt.reviews.history import histories
-from fsrs_opt.training.data import TrainingSet, mini_batches, training_set, windowed_batch
+from fsrs_opt.training.data import TrainingSet, training_set, windowed_batch
 from fsrs_opt.training.fit import FitResult, fit
+from fsrs_opt.training.mini_batches import mini_batches
 from fsrs_opt.training.recipes import Progress, map_objective
 from tests.logs import DAY_MS, history_of, real_log
 

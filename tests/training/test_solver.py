@@ -9,7 +9,7 @@ import pytest
 
 from fsrs_opt.model.fsrs6 import FSRS6
 from fsrs_opt.model.parameters import DEFAULTS, bounds, clip, same_day_ceiling
-from fsrs_opt.model.passes import PassResult
+from fsrs_opt.model.pass_result import PassResult
 from fsrs_opt.training.data import training_set
 from fsrs_opt.training.fit import fit
 from fsrs_opt.training.objective import MapPrior, Objective
