@@ -35,7 +35,7 @@ def simulate(h: Histories, w: FloatArray, seed: int) -> Histories:
     First and same-day ratings stay."""
     uniform = np.random.default_rng(seed).random(h.n_reviews)
     steps = make_steps(
-        h.offsets, h.delta_t, h.rating, np.zeros(h.n_reviews), dtype=torch.float64, device="cpu"
+        h.offsets, h.delta_t, h.rating, np.zeros(h.n_reviews), dtype="float64", device="cpu"
     )
     parameters = torch.tensor(w, dtype=torch.float64)
     rating = h.rating.copy()

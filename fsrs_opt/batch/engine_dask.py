@@ -101,6 +101,7 @@ def _stream(
     """Submit orders as others are finished, the first ones first. `futures`: those under way, by key."""
     waiting = deque(orders)
     finished: queue.SimpleQueue[Future] = queue.SimpleQueue()
+    lost: list[Future] = []  # their worker died with the result: the scheduler has them done again
     gone_since: float | None = None
     priority = 0
     while waiting or futures:
@@ -117,12 +118,18 @@ def _stream(
             gone_since = None if client.status == "running" else gone_since or time.monotonic()
             if gone_since is not None and time.monotonic() - gone_since > _GONE_SECONDS:
                 raise _scheduler_gone(where) from None
+            for future in lost:
+                finished.put(future)
+            lost.clear()
             yield None
             continue
         if future.key not in futures:
             continue
         if future.status == "cancelled" or client.status != "running":
             raise _scheduler_gone(where)
+        if future.status not in ("finished", "error"):
+            lost.append(future)
+            continue
         _, order = futures.pop(future.key)
         yield _outcome(future, order)
         future.release()

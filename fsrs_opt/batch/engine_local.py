@@ -1,4 +1,4 @@
-"""The local engine: long-lived processes that load torch once, each with one thread and bounded memory.
+"""The local engine: long-lived processes that load everything once, each with one thread and bounded memory.
 
 Why no ready-made pool: concurrent.futures gives up all work when a worker dies, and none of the pools tells
 from outside which process holds which task, without which a worker that grows too large cannot be ended and

@@ -18,7 +18,6 @@ for name in (
     "fsrs_opt.sources.tables",
 ):
     import_module(name)
-if choose(None) == "torch":
-    import_module("fsrs_opt.training.stepwise")
+import_module("fsrs_opt.training." + ("compiled" if choose(None) == "native" else "stepwise"))
 gc.freeze()  # workers never look through them either, and so share their memory
 gc.enable()

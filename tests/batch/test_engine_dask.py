@@ -10,7 +10,7 @@ import pytest
 
 from fsrs_opt.batch import job
 from fsrs_opt.batch.results import frame
-from fsrs_opt.batch.tasks import Options
+from fsrs_opt.batch.tasks import Options, Order, Outcome, Task
 from fsrs_opt.errors import FsrsOptError, UsageError
 from tests.batch.made_up import run, write_log
 
@@ -128,6 +128,47 @@ def test_a_scheduler_that_dies_while_it_answers(
     monkeypatch.setattr(DaskEngine, "_connect", lambda _: (Dying(error, status), None))
     with pytest.raises(FsrsOptError, match=r"scheduler tcp://10\.0\.0\.1:8786 is gone"):
         list(engine.run([None]))
+
+
+class LostFuture:
+    """A future whose worker died when it was done, before anybody had its result; it is done again later."""
+
+    key = "one"
+
+    def __init__(self, order: Order) -> None:
+        self.order = order
+        self.statuses = ["lost", "pending", "finished"]
+
+    @property
+    def status(self) -> str:
+        return self.statuses.pop(0) if len(self.statuses) > 1 else self.statuses[0]
+
+    def add_done_callback(self, call: Callable[[LostFuture], None]) -> None:
+        call(self)
+
+    def exception(self) -> None:
+        return None
+
+    def result(self) -> Outcome:
+        return Outcome(self.order, "content", ())
+
+    def release(self) -> None: ...
+
+
+def test_a_result_that_died_with_its_worker_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Client(Dying):
+        def __init__(self) -> None:
+            self.status = "running"
+
+        def submit(self, _: object, order: Order, **__: object) -> LostFuture:
+            return LostFuture(order)
+
+    order = Order(Task("a.colpkg", "a.colpkg", 1, ""), "none", Options())
+    monkeypatch.setattr(engine_dask, "TICK_SECONDS", 0.01)
+    monkeypatch.setattr(engine_dask, "_check_versions", lambda _: None)
+    monkeypatch.setattr(DaskEngine, "_connect", lambda _: (Client(), None))
+    outcomes = [each for each in DaskEngine("tcp://10.0.0.1:8786", 2).run([order]) if each is not None]
+    assert [outcome.content for outcome in outcomes] == ["content"]
 
 
 def test_other_errors_are_not_taken_for_that(monkeypatch: pytest.MonkeyPatch) -> None:
