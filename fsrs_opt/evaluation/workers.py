@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 Result = TypeVar("Result")
 
 PAYS_FROM = 300_000
-"""Reviews from which starting processes (each loads its libraries, torch perhaps) costs less than it saves."""
+"""Reviews from which starting processes (each loads its libraries anew) costs less than it saves."""
 
 
 def each(
