@@ -25,7 +25,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::microseconds kLookout{200};
 // A helper that gets its processor back this late, when it has offered it to others, shares it with them. It could lose it
 // amid its part and hold up the caller for milliseconds: it sleeps, and is not woken for a while.
-constexpr std::chrono::microseconds kLate{20};
+constexpr std::chrono::microseconds kLate{100};
 constexpr std::chrono::milliseconds kRest{10};
 constexpr int kPauses = 32;  // about a microsecond
 constexpr uint64_t kPlaces = 0xffff;
