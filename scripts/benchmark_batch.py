@@ -1,12 +1,13 @@
 """A batch over many collections against a script on fsrs-rs that does the same from the same files.
 
-    python scripts/benchmark_batch.py LOGS [--collections 500] [--python PYTHON] [--keep FOLDER]
+    python scripts/benchmark_batch.py LOGS [--collections 500] [--rounds 3] [--python PYTHON] [--keep FOLDER]
 
 LOGS: a folder of review logs. Collections are made from them by drawing cards with replacement, 200 to
 50,000 rows (as many small as large ones on a logarithmic scale), each written as a package that both programs
-read. PYTHON: an interpreter that has fsrs-rs-python; default this one. Prints throughput per second of wall
-time and of processor time, the ratios, the peak memory of a worker, and the time of a task beyond reading and
-training.
+read. PYTHON: an interpreter that has fsrs-rs-python; default this one. The programs take turns for several
+rounds. Prints throughput per second of wall time and of processor time (medians), the ratios (medians of
+those of each round, for a machine's speed changes meanwhile), the peak memory of a worker, and the time of a
+task beyond reading and training.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -51,6 +54,16 @@ class Run:
     processor: float
     peak_mib: float
     printed: str
+
+
+@dataclass(frozen=True)
+class Round:
+    """Each program once: a job with one collection, all of them with one worker, the script, two workers."""
+
+    start: Run
+    one: Run
+    peer: Run
+    two: Run
 
 
 def resampled(log: LogFile, rows: int, random: np.random.Generator) -> LogFile:
@@ -121,6 +134,7 @@ def main() -> None:
     )
     parser.add_argument("logs", type=Path)
     parser.add_argument("--collections", type=int, default=500)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--keep", type=Path, help="keep the packages in this folder, and use those in it")
@@ -136,49 +150,83 @@ def main() -> None:
         empty = Path(scratch) / "one"
         empty.mkdir()
         (empty / "one.colpkg").write_bytes(Path(packages[0][0]).read_bytes())
-        start = job(empty, Path(scratch) / "out-start", 1)
-        one, two = (job(folder, Path(scratch) / f"out-{n}", n) for n in (1, 2))
-        again = job(folder, Path(scratch) / "out-1", 1)
-        peer = measured([options.python, str(PEER), str(listed)], RAYON_NUM_THREADS="1")
-        report(batch_results(Path(scratch) / "out-1"), start, one, two, again, peer)
+        rounds = []
+        for k in range(options.rounds):
+            out = Path(scratch) / f"round-{k}"
+            rounds.append(
+                Round(
+                    start=job(empty, out / "start", 1),
+                    one=job(folder, out / "one", 1),
+                    peer=measured([options.python, str(PEER), str(listed)], RAYON_NUM_THREADS="1"),
+                    two=job(folder, out / "two", 2),
+                )
+            )
+        out = Path(scratch) / "round-0" / "one"
+        report(batch_results(out), rounds, job(folder, out, 1))
 
 
-def report(table: pd.DataFrame, start: Run, one: Run, two: Run, again: Run, peer: Run) -> None:
+def report(table: pd.DataFrame, rounds: list[Round], again: Run) -> None:
+    def median(of: Callable[[Round], float]) -> float:
+        return statistics.median(map(of, rounds))
+
+    def ratio(above: Callable[[Round], float], below: Callable[[Round], float]) -> float:
+        return statistics.median(above(each) / below(each) for each in rounds)
+
     n, rows = len(table), int(table["revlog_rows"].sum())
-    print(f"{n} collections, {rows:,} rows; {os.cpu_count()} cores\n")
+    print(f"{n} collections, {rows:,} rows; {os.cpu_count()} cores; medians of {len(rounds)} rounds\n")
     print(
         f"{'':34}{'wall s':>8}{'processor s':>13}{'rows / s':>10}{'rows / processor s':>20}{'peak MiB':>10}"
     )
-    for name, run in (
-        ("fsrs-opt batch, 1 worker", one),
-        ("fsrs-opt batch, 2 workers", two),
-        ("script on fsrs-rs, card ids", peer),
+    for name, which in (
+        ("fsrs-opt batch, 1 worker", "one"),
+        ("fsrs-opt batch, 2 workers", "two"),
+        ("script on fsrs-rs, card ids", "peer"),
     ):
-        rates = f"{rows / run.seconds:10,.0f}{rows / run.processor:20,.0f}"
-        print(f"{name:34}{run.seconds:8.1f}{run.processor:13.1f}{rates}{run.peak_mib:10.0f}")
-    theirs = json.loads(peer.printed)
-    spent_there = f"{theirs['training']:.1f} s in compute_parameters, {theirs['figures']:.1f} in evaluate"
-    print(f"\nof the script's processor time {spent_there}; {theirs['done']} fitted")
-    print(f"start of a job with one collection: {start.seconds:.1f} s, {start.processor:.1f} processor s")
+        seconds, processor, peak = (
+            median(lambda each: getattr(getattr(each, which), figure))  # noqa: B023
+            for figure in ("seconds", "processor", "peak_mib")
+        )
+        rates = f"{rows / seconds:10,.0f}{rows / processor:20,.0f}"
+        print(f"{name:34}{seconds:8.1f}{processor:13.1f}{rates}{peak:10.0f}")
+    theirs = [json.loads(each.peer.printed) for each in rounds]
+    training, figures = (statistics.median(one[name] for one in theirs) for name in ("training", "figures"))
+    print(
+        f"\nof the script's processor time {training:.1f} s in compute_parameters, {figures:.1f} in evaluate"
+    )
+    started, used = median(lambda each: each.start.seconds), median(lambda each: each.start.processor)
+    print(f"start of a job with one collection: {started:.1f} s, {used:.1f} processor s")
     print(f"the same command again, nothing to do: {again.seconds:.2f} s")
     spent = {step: 1000 * float(table[f"seconds_{step}"].mean()) for step in ("hash", *STEPS, *SCORING)}
-    print("ms a task, 1 worker: " + ", ".join(f"{step} {value:.2f}" for step, value in spent.items()))
-    net = 1000 * (one.seconds - start.seconds) / n
-    of_task = sum(spent[step] for step in STEPS)
+    print("ms a task, 1 worker, first round: " + ", ".join(f"{k} {value:.2f}" for k, value in spent.items()))
+    net = 1000 * (rounds[0].one.seconds - rounds[0].start.seconds) / n
+    beyond = net - sum(spent[step] for step in STEPS)
     scoring = sum(spent[step] for step in SCORING)
-    print(f"ms a task beyond reading and training: {net - of_task:.2f}, of which figures {scoring:.2f}")
-    net = 1000 * (one.processor - start.processor) / n
+    print(f"ms a task beyond reading and training: {beyond:.2f}, of which figures {scoring:.2f}")
+    net = 1000 * median(lambda each: each.one.processor - each.start.processor) / n
     print(f"processor ms a task, all processes, without the start: {net:.2f}")
-    print("\nratios")
-    print(f"  rows per processor second, fsrs-opt (1 worker) / script: {peer.processor / one.processor:.2f}")
-    net = one.processor - start.processor
-    print(f"  the same, without our start: {peer.processor / net:.2f}")
-    bare = peer.processor - theirs["figures"]
-    print(f"  the same, with our start, where the script gives no figures: {bare / one.processor:.2f}")
-    print(f"  rows per second, fsrs-opt (1 worker) / script: {peer.seconds / one.seconds:.2f}")
-    print(f"  two workers / one: {one.seconds / two.seconds:.2f}")
-    net_two = (one.seconds - start.seconds) / (two.seconds - start.seconds)
-    print(f"  two workers / one, without the start: {net_two:.2f}")
+
+    def ours(each: Round) -> float:
+        return each.one.processor
+
+    def theirs_alone(each: Round) -> float:
+        figures: float = json.loads(each.peer.printed)["figures"]
+        return each.peer.processor - figures
+
+    print("\nratios, median of the rounds")
+    found = ratio(lambda each: each.peer.processor, ours)
+    print(f"  rows per processor second, fsrs-opt (1 worker) / script: {found:.2f}")
+    found = ratio(lambda each: each.peer.processor, lambda each: ours(each) - each.start.processor)
+    print(f"  the same, without our start: {found:.2f}")
+    found = ratio(theirs_alone, ours)
+    print(f"  the same, with our start, where the script gives no figures: {found:.2f}")
+    found = ratio(lambda each: each.peer.seconds, lambda each: each.one.seconds)
+    print(f"  rows per second, fsrs-opt (1 worker) / script: {found:.2f}")
+    found = ratio(lambda each: each.one.seconds, lambda each: each.two.seconds)
+    print(f"  two workers / one: {found:.2f}")
+    found = ratio(
+        lambda each: each.one.seconds - each.start.seconds, lambda each: each.two.seconds - each.start.seconds
+    )
+    print(f"  two workers / one, without the start: {found:.2f}")
 
 
 if __name__ == "__main__":

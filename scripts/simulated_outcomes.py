@@ -34,9 +34,7 @@ def simulate(h: Histories, w: FloatArray, seed: int) -> Histories:
     `w` gives it. Recalled, it keeps its rating (Good where that was Again); forgotten, it is rated Again.
     First and same-day ratings stay."""
     uniform = np.random.default_rng(seed).random(h.n_reviews)
-    steps = make_steps(
-        h.offsets, h.delta_t, h.rating, np.zeros(h.n_reviews), dtype="float64", device="cpu"
-    )
+    steps = make_steps(h.offsets, h.delta_t, h.rating, np.zeros(h.n_reviews), dtype="float64", device="cpu")
     parameters = torch.tensor(w, dtype=torch.float64)
     rating = h.rating.copy()
     S = D = torch.zeros(0)
