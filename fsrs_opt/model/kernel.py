@@ -8,6 +8,7 @@ is the processor.
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 
 from fsrs_opt.errors import UsageError
 
@@ -18,6 +19,7 @@ except ImportError:  # installed without a compiler
 
 KERNELS = ("auto", "native", "torch")
 ENVIRONMENT = "FSRS_OPT_KERNEL"
+ISA_ENVIRONMENT = "FSRS_OPT_ISA"
 
 
 def available() -> bool:
@@ -29,7 +31,8 @@ def choose(asked: str | None, device: str = "cpu") -> str:
     """ "native" or "torch".
 
     asked: one of `KERNELS`; None takes the environment variable FSRS_OPT_KERNEL, else auto. Raises UsageError
-    for another name, and for native where it is not installed or the device is not the processor.
+    for another name, for native where it is not installed or the device is not the processor, and for an
+    instruction set in FSRS_OPT_ISA that is not there.
     """
     name = asked or os.environ.get(ENVIRONMENT) or "auto"
     if name not in KERNELS:
@@ -43,7 +46,19 @@ def choose(asked: str | None, device: str = "cpu") -> str:
         raise UsageError(
             "the native kernel is not installed: install fsrs-opt with a C++ compiler, or choose torch"
         )
-    return "native" if available() else "torch"
+    if not available():
+        return "torch"
+    if isa := os.environ.get(ISA_ENVIRONMENT):
+        _check_isa(isa)
+    return "native"
+
+
+@lru_cache
+def _check_isa(name: str) -> None:
+    try:
+        _native.isa(name)
+    except ValueError as error:
+        raise UsageError(f"{error} (see the environment variable {ISA_ENVIRONMENT})") from None
 
 
 def describe() -> str:

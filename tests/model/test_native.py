@@ -19,8 +19,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fsrs_opt.errors import UsageError
 from fsrs_opt.model import fsrs6, native
 from fsrs_opt.model.batch import WindowedBatch
+from fsrs_opt.model.kernel import choose
 from fsrs_opt.model.parameters import DEFAULTS, LOWER, S_MAX, S_MIN, UPPER
 from tests.model.cases import cards, random_batch, weights, windowed
 
@@ -333,6 +335,9 @@ def test_instruction_set_can_be_chosen(monkeypatch) -> None:
     monkeypatch.setenv("FSRS_OPT_ISA", "mmx")
     with pytest.raises(ValueError, match="mmx"):
         _native.isa()
+    with pytest.raises(UsageError, match=r"mmx.*FSRS_OPT_ISA"):
+        choose(None)
+    assert choose("torch") == "torch"
 
 
 def tensors(batch: WindowedBatch) -> tuple[torch.Tensor, ...]:
