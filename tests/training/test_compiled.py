@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gc
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -150,16 +148,3 @@ def test_what_does_not_fit_is_refused() -> None:
         minimizer.run(np.zeros(20, dtype=bool), 0.1, 1, 1, 9)
     with pytest.raises(ValueError, match="instruction set"):
         minimizer.run(np.zeros(21, dtype=bool), 0.1, 1, 1, 9, isa="none")
-
-
-def test_a_fit_needs_no_torch(data: Path) -> None:
-    """The whole command with the compiled kernels, in a process where torch cannot be loaded."""
-    code = "import sys; sys.modules['torch'] = None; from fsrs_opt.cli.main import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", code, "optimize", str(data / "sample.colpkg"), "--json", "--kernel", "native"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert '"parameters"' in done.stdout
