@@ -1,8 +1,8 @@
 """Stages of the `map` recipe in compiled code: what stepwise.py does with the solver, without torch.
 
 native/objective.cpp takes the same steps: a pass, zeros in the place of the held entries of its gradient,
-then the solver's step. For a small review log Python takes several times as long for them as the passes do,
-and loading torch a hundred times as long as both.
+then the solver's step. On a small review log Python's part of a step takes several times as long as its pass;
+and nothing else in a fit needs torch, which takes seconds to load.
 """
 
 from __future__ import annotations
