@@ -28,6 +28,7 @@ import pandas as pd
 import psutil
 
 from fsrs_opt.batch.api import batch_results
+from fsrs_opt.reviews import log as review_log
 from scripts.peers.log_files import LogFile, find, load, write_colpkg
 from scripts.peers.run_measured import tree
 
@@ -69,17 +70,17 @@ class Round:
 def resampled(log: LogFile, rows: int, random: np.random.Generator) -> LogFile:
     """A log of about so many rows: whole cards drawn with replacement, with new ids, each moved by up to some
     minutes."""
-    table = log.log.sort_values("card_id", kind="stable", ignore_index=True)
-    ids, starts, counts = np.unique(table["card_id"].to_numpy(), return_index=True, return_counts=True)
+    table = log.log.rows(np.argsort(log.log["card_id"], kind="stable"))
+    ids, starts, counts = np.unique(table["card_id"], return_index=True, return_counts=True)
     drawn = random.integers(len(ids), size=max(8, int(1.2 * rows / counts.mean()) + 8))
     enough = int(np.searchsorted(np.cumsum(counts[drawn]), rows)) + 1
     drawn = drawn[:enough]
-    take = np.concatenate([np.arange(starts[k], starts[k] + counts[k]) for k in drawn])
-    made = table.iloc[take].reset_index(drop=True)
-    made["card_id"] = np.repeat(np.arange(1, len(drawn) + 1), counts[drawn])
+    made = table.rows(np.concatenate([np.arange(starts[k], starts[k] + counts[k]) for k in drawn]))
+    card_id = np.repeat(np.arange(1, len(drawn) + 1), counts[drawn])
     moved = np.repeat(random.integers(0, 300_000, size=len(drawn)), counts[drawn])
-    made["review_time"] = made["review_time"].to_numpy() + moved
-    return replace(log, log=made.sort_values("review_time", kind="stable", ignore_index=True))
+    time = made["review_time"] + moved
+    moved_log = review_log.make({**made.arrays, "card_id": card_id, "review_time": time})
+    return replace(log, log=moved_log.rows(np.argsort(time, kind="stable")))
 
 
 def make(logs: Path, folder: Path, n: int, seed: int, *, largest: int = LARGEST) -> list[tuple[str, int]]:

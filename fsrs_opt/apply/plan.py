@@ -207,5 +207,5 @@ def _cards_of(collection: Collection, preset_ids: Sequence[int]) -> frozenset[in
     if cards is None:
         return frozenset()
     decks = [deck.id for deck in collection.decks.values() if deck.preset_id in preset_ids]
-    mine = np.isin(cards["deck_id"].to_numpy(), decks)
-    return frozenset(cards["card_id"].to_numpy()[mine].tolist())
+    mine = np.isin(cards["deck_id"], decks)
+    return frozenset(cards["card_id"][mine].tolist())

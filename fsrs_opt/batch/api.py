@@ -8,7 +8,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fsrs_opt.batch import job, results
+from fsrs_opt.batch import job
 from fsrs_opt.batch.tasks import SPLITS, Engine, Options
 from fsrs_opt.errors import UsageError
 
@@ -81,16 +81,18 @@ def run_batch(
 
 def _check(options: dict[str, Any]) -> None:
     """Raises UsageError for what would make every single task fail."""
-    from fsrs_opt.commands.current import parse
-    from fsrs_opt.commands.dates import parse_date
-
     given = {name for name, value in options.items() if value is not None}
+    # each loads numpy, for which the process that only hands out orders has no other use
     if "ignore_before" in given:
+        from fsrs_opt.commands.dates import parse_date
+
         parse_date(options["ignore_before"])
     if "current" in given:
+        from fsrs_opt.commands.current import parse
+
         parse(options["current"])
     if given & {"timezone", "day_start"}:
-        from fsrs_opt.sources import days  # it loads pandas, for which a job has no other use
+        from fsrs_opt.sources import days
 
         if "timezone" in given:
             days.check_timezone(options["timezone"])
@@ -100,5 +102,7 @@ def _check(options: dict[str, Any]) -> None:
 
 def batch_results(out: str | Path | Sequence[str | Path]) -> pd.DataFrame:
     """The results of one batch job, or of several, as a table: one row a task (docs/batch.md)."""
+    from fsrs_opt.batch import results
+
     folders = [out] if isinstance(out, str | Path) else out
     return results.frame([Path(folder) for folder in folders])

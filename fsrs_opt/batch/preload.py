@@ -7,7 +7,7 @@ from importlib import import_module
 
 from fsrs_opt.model.kernel import choose
 
-# None of the many objects that pandas (and torch) bring is garbage: looking for some takes its time.
+# None of the many objects that libraries bring is garbage: looking for some takes its time.
 gc.disable()
 for name in (
     "fsrs_opt.batch.work",
@@ -16,6 +16,7 @@ for name in (
     "fsrs_opt.sources.package",
     "fsrs_opt.sources.revlog",
     "fsrs_opt.sources.tables",
+    "numpy.ma",  # numpy's own functions load it when they are first used
 ):
     import_module(name)
 import_module("fsrs_opt.training." + ("compiled" if choose(None) == "native" else "stepwise"))

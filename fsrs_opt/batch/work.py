@@ -122,8 +122,8 @@ def _parts(collection: Collection, order: Order) -> Iterator[tuple[str, str, Col
         ]
         if presets:
             return iter(presets)
-    reviewed = np.isin(cards["card_id"].to_numpy(), collection.log["card_id"].to_numpy())
-    decks = np.intersect1d(cards["deck_id"].to_numpy()[reviewed], list(collection.decks)).tolist()
+    reviewed = np.isin(cards["card_id"], collection.log["card_id"])
+    decks = np.intersect1d(cards["deck_id"][reviewed], list(collection.decks)).tolist()
     if order.split == "preset" or not decks:
         if collection.selection is not None:
             raise SourceError(f"{where} has no {order.split} with reviewed cards among those selected.")

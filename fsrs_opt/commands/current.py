@@ -98,11 +98,11 @@ def preset_of_cards(collection: Collection, card_id: npt.NDArray[np.int64]) -> n
     cards = collection.cards
     if cards is None or not len(cards) or not len(card_id):
         return preset
-    known = cards["card_id"].to_numpy()
+    known = cards["card_id"]
     by_id = np.argsort(known, kind="stable")
     row = by_id[np.minimum(np.searchsorted(known, card_id, sorter=by_id), len(known) - 1)]
     there = known[row] == card_id
-    decks, index = np.unique(cards["deck_id"].to_numpy()[row[there]], return_inverse=True)
+    decks, index = np.unique(cards["deck_id"][row[there]], return_inverse=True)
     of_deck = np.array([_preset_of_deck(collection, deck) for deck in decks.tolist()], dtype=np.int64)
     preset[there] = of_deck[index]
     return preset

@@ -148,10 +148,10 @@ def _deck_of_cards(collection: Collection, card_id: Array) -> Array:
     cards = collection.cards
     if cards is None or not len(cards):
         return deck_of
-    by_id = cards.sort_values("card_id")
-    known = by_id["card_id"].to_numpy()
+    by_id = np.argsort(cards["card_id"], kind="stable")
+    known = cards["card_id"][by_id]
     place = np.minimum(np.searchsorted(known, card_id), len(known) - 1)
-    home = by_id["deck_id"].to_numpy()[place]
+    home = cards["deck_id"][by_id[place]]
     there = (known[place] == card_id) & np.isin(home, list(collection.decks))
     deck_of[there] = home[there]
     return deck_of

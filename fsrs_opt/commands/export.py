@@ -25,6 +25,7 @@ from fsrs_opt.reviews.log import RESCHEDULED
 from fsrs_opt.sources import read, select
 
 if TYPE_CHECKING:
+    from fsrs_opt.reviews.log import ReviewLog
     from fsrs_opt.sources.collection import Collection
     from fsrs_opt.sources.days import DayBoundary
 
@@ -109,17 +110,15 @@ def _cut(collection: Collection, ignore_before: str | None) -> tuple[Collection,
     past = histories(log, day_of, ignore_before_ms=since)
     if past.cards_left_out["before_cutoff"]:
         early = np.setdiff1d(histories(log, day_of).card_id, past.card_id)
-        kept = ~np.isin(log["card_id"].to_numpy(), early)
-        rows = log[kept].reset_index(drop=True)
-        rows.attrs.update(log.attrs)  # names of cards
-        collection = replace(collection, log=rows)
+        kept = ~np.isin(log["card_id"], early)
+        collection = replace(collection, log=log.rows(kept))
         said.append(f"{len(early):,} cards learned before the cut-off date were left out.")
     if not len(collection.log):
         raise NothingToTrainError(why_nothing(collection, past))
     return collection, selected(collection, past, items(past)), tuple(said)
 
 
-def table(log: pd.DataFrame, day: DayBoundary) -> tuple[pd.DataFrame, tuple[str, ...]]:
+def table(log: ReviewLog, day: DayBoundary) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """The rows of a review log in the field's columns, and sentences a user should be told.
 
     card_id (text where the file named its cards by text), review_time (ms since 1970 UTC), review_rating (the
@@ -127,23 +126,22 @@ def table(log: pd.DataFrame, day: DayBoundary) -> tuple[pd.DataFrame, tuple[str,
     them review_duration (ms) and the revlog's own type, factor, ivl, lastIvl. day: used where the log has day
     numbers in place of times.
     """
-    kind = log["kind"].to_numpy().astype(np.int64)
+    kind = log["kind"].astype(np.int64)
     known_state = (kind >= 0) & (kind < RESCHEDULED)
-    time = log["review_time"].to_numpy()
+    time = log["review_time"]
     messages: tuple[str, ...] = ()
     if "day" in log and len(log):
         time, messages = _times_of_days(time, day)
-    names = log.attrs.get("card_names")
-    card_id = log["card_id"].to_numpy()
+    card_id, names = log["card_id"], log.card_names
     columns: dict[str, Any] = {
         "card_id": card_id if names is None else pd.Series(names, dtype="str").to_numpy()[card_id],
         "review_time": time,
-        "review_rating": log["rating"].to_numpy(),
+        "review_rating": log["rating"],
         "review_state": np.where(known_state, kind + 1, _MANUAL_STATE).astype(np.int8),
     }
     if "duration" in log:
-        columns["review_duration"] = log["duration"].to_numpy()
-    columns |= {theirs: log[ours].to_numpy() for ours, theirs in REVLOG_COLUMNS.items() if ours in log}
+        columns["review_duration"] = log["duration"]
+    columns |= {theirs: log[ours] for ours, theirs in REVLOG_COLUMNS.items() if ours in log}
     return pd.DataFrame(columns), messages
 
 

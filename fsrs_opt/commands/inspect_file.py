@@ -19,8 +19,7 @@ from fsrs_opt.sources import read
 from fsrs_opt.training.ladder import rung
 
 if TYPE_CHECKING:
-    import pandas as pd
-
+    from fsrs_opt.reviews.log import ReviewLog
     from fsrs_opt.sources.collection import Collection, Deck, Preset
 
 KINDS = ("learning", "review", "relearning", "filtered", "manual", "rescheduled")
@@ -82,11 +81,11 @@ def inspect_file(
     log = collection.log
     past = histories(log, collection.day.day_of)
     chosen = items(past)
-    kind, answered = log["kind"].to_numpy(), answers(log)
+    kind, answered = log["kind"], answers(log)
     kinds = {name: int(np.count_nonzero(kind == k)) for k, name in enumerate(KINDS)}
     kinds[OTHER_KIND] = len(log) - sum(kinds.values())
 
-    time = log["review_time"].to_numpy()[answered]
+    time = log["review_time"][answered]
     months: dict[str, int] = {}
     first = last = None
     if len(time) and "day" not in log:
@@ -95,7 +94,7 @@ def inspect_file(
         months = _by_month(dates)
     counted = Counted(
         collection,
-        log["card_id"].to_numpy()[answered],
+        log["card_id"][answered],
         past.card_id[chosen.card],
     )
     how_far, said = rung(chosen)
@@ -117,9 +116,9 @@ def inspect_file(
     )
 
 
-def answers(log: pd.DataFrame) -> npt.NDArray[np.bool_]:
+def answers(log: ReviewLog) -> npt.NDArray[np.bool_]:
     """Which rows of a review log are answers, bool [n]."""
-    kind, rating = log["kind"].to_numpy(), log["rating"].to_numpy()
+    kind, rating = log["kind"], log["rating"]
     rated: npt.NDArray[np.bool_] = (rating >= 1) & (rating <= 4)
     return rated & (kind >= review_log.LEARNING) & (kind <= review_log.FILTERED)
 
@@ -140,8 +139,8 @@ class Counted:
         self._cards = collection.cards
         if self._cards is None:
             return
-        self._ids = self._cards["card_id"].to_numpy()  # which ascend
-        self._deck = self._cards["deck_id"].to_numpy()
+        self._ids = self._cards["card_id"]  # which ascend
+        self._deck = self._cards["deck_id"]
         self._preset = preset_of_cards(collection, self._ids)
         self._reviews, gone, reviews_left = self._per_card(reviewed)
         self._items, _, items_left = self._per_card(item_card)

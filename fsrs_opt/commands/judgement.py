@@ -221,13 +221,13 @@ def schedule(
     cards = collection.cards
     if cards is None:
         return retention, np.ones(len(card_id), dtype=bool)
-    scheduled = np.isin(card_id, cards["card_id"].to_numpy()[~cards["suspended"].to_numpy(dtype=bool)])
+    scheduled = np.isin(card_id, cards["card_id"][~cards["suspended"]])
     preset_of = current_parameters.preset_of_cards(collection, card_id)
     for preset_id in np.unique(preset_of).tolist():
         preset = collection.presets.get(preset_id)
         if preset is not None and 0 < preset.desired_retention < 1:
             retention[preset_of == preset_id] = preset.desired_retention
-    ids, deck_of = cards["card_id"].to_numpy(), cards["deck_id"].to_numpy()
+    ids, deck_of = cards["card_id"], cards["deck_id"]
     for deck in collection.decks.values():
         if deck.desired_retention is not None and 0 < deck.desired_retention < 1:
             retention[np.isin(card_id, ids[deck_of == deck.id])] = deck.desired_retention

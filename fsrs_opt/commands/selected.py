@@ -95,7 +95,7 @@ def _cards(count: int) -> str:
 
 def selected(collection: Collection, past: Histories, items: Items) -> Selected:
     """The counts of a collection, whole or as `select` left it. past, items: its histories and items."""
-    reviewed = collection.log["card_id"].to_numpy()[answers(collection.log)]
+    reviewed = collection.log["card_id"][answers(collection.log)]
     cards = collection.cards
     chosen = collection.selection
     if cards is None:
@@ -107,7 +107,7 @@ def selected(collection: Collection, past: Histories, items: Items) -> Selected:
         presets=tuple((preset, part) for preset, part in counted.presets() if part.cards),
         total=Part(len(cards), len(reviewed), len(items)),
         suspended="whole" if chosen is None else chosen.suspended,
-        suspended_kept=int(np.count_nonzero(cards["suspended"].to_numpy())),
+        suspended_kept=int(np.count_nonzero(cards["suspended"])),
     )
 
 

@@ -6,16 +6,18 @@ a card that was reset, or whose first learning step is missing, never shows the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
-from fsrs_opt.reviews.log import FILTERED, LEARNING, MANUAL, RESCHEDULED, arrays
+from fsrs_opt.reviews.log import FILTERED, LEARNING, MANUAL, RESCHEDULED, ReviewLog, make
 from fsrs_opt.reviews.order import sort_with_places
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Array = npt.NDArray[Any]
 
@@ -73,20 +75,21 @@ class Histories:
 
 
 def histories(
-    log: pd.DataFrame,
+    log: ReviewLog | pd.DataFrame,
     day_of: Callable[[Array], Array],
     *,
     ignore_before_ms: int | Callable[[Array], Array] = 0,
 ) -> Histories:
     """The history of every card of a review log that has one.
 
-    log: a review log (see `fsrs_opt.reviews.log`), rows in any order; the result is the same for all of them.
+    log: a review log, or a DataFrame with the columns of one (see `fsrs_opt.reviews.log`; ValueError where
+    they are others), rows in any order; the result is the same for all of them.
     day_of: review times [n] in ms to day numbers [n]; not called when the log has a `day` column of its own.
     ignore_before_ms: cards whose history starts before this time are left out as a whole; or a function of
     card ids [n] that gives such a time [n] for each card.
     """
-    columns = arrays(log)
-    rows = len(log)
+    columns = log if isinstance(log, ReviewLog) else make(log)
+    rows = len(columns)
     what, left_out = _row_classes(columns)
     card_id, order = _by_card_and_time(columns)
     if order is not None:
@@ -180,7 +183,7 @@ def _places(order: Array | None, rows: Array) -> Array:
     return rows if order is None else order[rows]
 
 
-def _by_card_and_time(columns: Mapping[str, Array]) -> tuple[Array, Array | None]:
+def _by_card_and_time(columns: ReviewLog) -> tuple[Array, Array | None]:
     """The card ids in the order of (card_id, review_time), int64 [n], and the row numbers in that order, None
     when the log is in it already.
 
@@ -218,7 +221,7 @@ def _by_card_and_time(columns: Mapping[str, Array]) -> tuple[Array, Array | None
     return sorted_card, order
 
 
-def _row_classes(columns: Mapping[str, Array]) -> tuple[Array, dict[str, int]]:
+def _row_classes(columns: ReviewLog) -> tuple[Array, dict[str, int]]:
     """What each row is, uint8 [n] of bits: `_CRAMMING`, `_RESET`, `_USABLE` (rated and not cramming),
     `_LEARNING` (a usable row of kind 0); and the rows that are not usable, counted by the first reason that
     applies."""

@@ -20,17 +20,22 @@ Ratings and kinds outside these ranges are kept: whoever counts rows decides wha
 count and manual rows reset nothing.
 
 Where a file names its cards by text, ``card_id`` is 0, 1, ... in order of first appearance and the names
-are kept in ``log.attrs["card_names"]``, a list of str.
+are in ``card_names``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
+
+from fsrs_opt.reviews.columns import Columns
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 LEARNING: Final = 0
 REVIEW: Final = 1
@@ -55,43 +60,33 @@ OPTIONAL: Final[dict[str, type[np.signedinteger[Any]]]] = {
 DTYPES: Final = {**REQUIRED, **OPTIONAL}
 
 
-def make(columns: Mapping[str, NDArray[Any]], *, card_names: Sequence[str] | None = None) -> pd.DataFrame:
-    """A review log from integer arrays of equal length [n_rows].
+@dataclass(frozen=True, eq=False)
+class ReviewLog(Columns):
+    """A review log. card_names: the name of card 0, 1, ... where the file had names in place of numbers."""
 
-    ``columns`` maps column names of the table above to arrays of any integer dtype; values outside a
-    column's dtype are clipped to its ends. Arrays that already have the right dtype are not copied.
-    Raises ValueError for a missing or unknown column, an array of another kind, or unequal lengths.
+    card_names: tuple[str, ...] | None = None
+
+
+def make(
+    columns: Mapping[str, NDArray[Any]] | pd.DataFrame, *, card_names: Sequence[str] | None = None
+) -> ReviewLog:
+    """A review log from integer columns of equal length [n_rows].
+
+    ``columns`` maps column names of the table above to arrays of any integer dtype (a DataFrame does too);
+    values outside a column's dtype are clipped to its ends. Arrays that already have the right dtype are not
+    copied. Raises ValueError for a missing or unknown column, an array of another kind, unequal lengths, and
+    a card without a name where there are names.
     """
-    _check_names(list(columns))
-    sized = {name: _clipped(name, columns[name]) for name in DTYPES if name in columns}
+    _check_names([str(name) for name in columns])
+    sized = {name: _clipped(name, np.asarray(columns[name])) for name in DTYPES if name in columns}
     if len({len(values) for values in sized.values()}) > 1:
         raise ValueError("the columns of a review log must have equal lengths")
-    frame = pd.DataFrame(sized, copy=False)
-    if card_names is not None:
-        frame.attrs["card_names"] = list(card_names)
-    return validate(frame)
-
-
-def arrays(frame: pd.DataFrame) -> dict[str, NDArray[Any]]:
-    """The columns of a review log by their names, not copied."""
-    return {str(name): column.to_numpy() for name, column in frame.items()}
-
-
-def validate(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame itself, if its columns and dtypes are those of a review log; ValueError says what is not."""
-    _check_names([str(name) for name in frame.columns])
-    for name in frame.columns:
-        if frame[name].dtype != np.dtype(DTYPES[name]):
-            raise ValueError(
-                f"column {name!r} of a review log must be {np.dtype(DTYPES[name]).name}, "
-                f"not {frame[name].dtype}"
-            )
-    names = frame.attrs.get("card_names")
-    if names is not None and len(frame):
-        ids = frame["card_id"].to_numpy()
-        if ids.min() < 0 or ids.max() >= len(names):
-            raise ValueError("a card_id of the review log has no entry in card_names")
-    return frame
+    if card_names is None:
+        return ReviewLog(sized)
+    ids = sized["card_id"]
+    if len(ids) and (ids.min() < 0 or ids.max() >= len(card_names)):
+        raise ValueError("a card_id of the review log has no entry in card_names")
+    return ReviewLog(sized, tuple(card_names))
 
 
 def _check_names(names: list[str]) -> None:
@@ -107,11 +102,10 @@ def _check_names(names: list[str]) -> None:
 
 def _clipped(name: str, values: NDArray[Any]) -> NDArray[np.signedinteger[Any]]:
     dtype = DTYPES[name]
-    values = np.asarray(values)
-    if values.dtype == dtype:
-        return values
     if values.ndim != 1 or values.dtype.kind not in "iu":
         raise ValueError(f"column {name!r} of a review log must be one-dimensional integers")
+    if values.dtype == dtype:
+        return values
     ends = np.iinfo(dtype)
     clipped: NDArray[np.signedinteger[Any]] = np.clip(values, ends.min, ends.max).astype(dtype)
     return clipped

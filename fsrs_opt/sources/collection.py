@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    import pandas as pd
-
+    from fsrs_opt.reviews.columns import Columns
+    from fsrs_opt.reviews.log import ReviewLog
     from fsrs_opt.sources.days import DayBoundary
 
 DEFAULT_PRESET: Final = 1
@@ -128,14 +128,15 @@ class Collection:
 
     log: see `fsrs_opt.reviews.log`. cards: None for a table of reviews, else one row a card, ascending ids:
     card_id int64, deck_id int64 (the home deck), filtered_deck_id int64 (0 when the card is in its home
-    deck), suspended bool, flag int8 (0 none, 1..7). schema: Anki's schema version, None for a table of
-    reviews. ignore_before: the cut-off date in force, "YYYY-MM-DD" or "": the preset's where `select` chose
-    one, none for a whole collection, nor where the chosen presets' dates differ (see `Selection.cut_offs`).
+    deck), suspended bool, flag int8 (0 none, 1..7). `log.to_pandas()`, `cards.to_pandas()`: as DataFrames.
+    schema: Anki's schema version, None for a table of reviews. ignore_before: the cut-off date in force,
+    "YYYY-MM-DD" or "": the preset's where `select` chose one, none for a whole collection, nor where the
+    chosen presets' dates differ (see `Selection.cut_offs`).
     selection: what `select` did, None for a whole collection.
     """
 
-    log: pd.DataFrame
-    cards: pd.DataFrame | None
+    log: ReviewLog
+    cards: Columns | None
     decks: dict[int, Deck]
     presets: dict[int, Preset]
     day: DayBoundary

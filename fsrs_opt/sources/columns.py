@@ -6,16 +6,20 @@ A raw column is int64 [n], or text [n] where a file holds anything but whole num
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from fsrs_opt.reviews import log
 from fsrs_opt.reviews.order import sort_with_places
 from fsrs_opt.sources.times import to_milliseconds
-from fsrs_opt.sources.values import BadValueError, Int64, RawColumn, blanks, optional_integers, whole_numbers
+from fsrs_opt.sources.values import BadValueError, Int64, blanks, optional_integers, whole_numbers
+
+if TYPE_CHECKING:
+    from fsrs_opt.sources.values import RawColumn
+
+    Raw = Mapping[str, RawColumn]
 
 # States of FSRS-Optimizer and of the research data set: 0 new, 1 learning, 2 review, 3 relearning,
 # 4 filtered, 5 manual. An unknown state becomes an unknown kind, which the histories count.
@@ -28,10 +32,8 @@ _DAY_MS: Final = 86_400_000
 _DAY_ZERO_MS: Final = 946_684_800_000  # made-up times count from 2000-01-01, so that they read as times
 _HOUR_MS: Final = 3_600_000
 
-Raw = Mapping[str, RawColumn]
 
-
-def to_log(form: str, raw: Raw, columns: str) -> tuple[pd.DataFrame, tuple[str, ...]]:
+def to_log(form: str, raw: Raw, columns: str) -> tuple[log.ReviewLog, tuple[str, ...]]:
     """The review log, rows in the order of the file, and notes for the user.
 
     form: a key of `tables.FORMS`, whose columns `raw` must have. columns: "training" or "all".
@@ -70,6 +72,8 @@ def _present(raw: Raw, name: str) -> bool:
 def _card_ids(column: RawColumn, name: str) -> tuple[Int64, list[str] | None]:
     if isinstance(column, np.ndarray):
         return column, None
+    import pandas as pd
+
     blank = np.flatnonzero(blanks(column))
     if len(blank):
         raise BadValueError(int(blank[0]), name, "the id is blank")

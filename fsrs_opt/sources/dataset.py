@@ -56,7 +56,8 @@ def with_decks(collection: Collection) -> Collection:
     if not of_cards:
         return collection
     import numpy as np
-    import pandas as pd
+
+    from fsrs_opt.reviews.columns import Columns
 
     cards = _numbers(of_cards, ("card_id", "deck_id"))
     card_id, first = np.unique(cards["card_id"], return_index=True)
@@ -73,7 +74,7 @@ def with_decks(collection: Collection) -> Collection:
         preset: Preset(preset, f"preset {preset}", relearning_steps=_RELEARNING_STEPS)
         for preset in sorted({deck.preset_id for deck in decks.values() if deck.preset_id is not None})
     }
-    table = pd.DataFrame(
+    table = Columns(
         {
             "card_id": card_id,
             "deck_id": deck_id,
@@ -91,12 +92,14 @@ def _numbers(files: list[Path], columns: tuple[str, ...]) -> dict[str, npt.NDArr
     import pyarrow as pa
     import pyarrow.parquet
 
+    from fsrs_opt.sources.values import from_arrow
+
     found: dict[str, list[Any]] = {name: [] for name in columns}
     for file in files:
         try:
             table = pyarrow.parquet.ParquetFile(file).read(columns=list(columns))
             for name in columns:
-                found[name].append(table[name].cast(pa.int64()).to_numpy())
+                found[name].append(from_arrow(table[name]))
         except (pa.ArrowException, OSError, ValueError, KeyError) as error:
             raise SourceError(f"{file} is no readable Parquet file: {reason(error)}.") from None
     return {name: np.concatenate(parts) for name, parts in found.items()}

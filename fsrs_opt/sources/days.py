@@ -11,7 +11,6 @@ from typing import Any, Final
 from zoneinfo import available_timezones
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from fsrs_opt.errors import UsageError
@@ -58,6 +57,8 @@ class WallClock:
 
     def day_of(self, review_time: NDArray[np.integer[Any]]) -> Int64:
         """Day numbers int64 [n] (days since 1970 on the local calendar) of review times in ms since 1970."""
+        import pandas as pd  # no other collection needs it
+
         clipped = np.clip(np.asarray(review_time, dtype=np.int64), _FIRST_MS, _LAST_MS)
         utc = pd.DatetimeIndex(clipped.astype("datetime64[ms]"), tz="UTC")
         # From UTC to the wall every moment has exactly one answer; only the way back can be ambiguous.

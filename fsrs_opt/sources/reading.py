@@ -19,7 +19,8 @@ from fsrs_opt.sources.package import MEMBERS, unpack, unpack_zstd
 from fsrs_opt.sources.schemas import knowledge, tables
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from fsrs_opt.reviews.columns import Columns
+    from fsrs_opt.reviews.log import ReviewLog
 
 EXPORT_WITH_SCHEDULING: Final = (
     'in Anki choose File > Export, tick "Include scheduling information" and export again'
@@ -110,7 +111,7 @@ def _open(path: Path, form: str) -> Iterator[_Opened]:
             yield _Opened(database, kind, member, placeholder)
 
 
-def _stored(opened: _Opened, columns: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _stored(opened: _Opened, columns: str) -> tuple[ReviewLog, Columns]:
     """The log and the cards; SourceError where the database cannot have any reviews for a known reason."""
     from fsrs_opt.sources import revlog
 

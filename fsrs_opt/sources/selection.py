@@ -106,7 +106,7 @@ def _selected(
 ) -> Collection:
     cards = collection.cards
     assert cards is not None
-    id_, home, out = (cards[name].to_numpy() for name in ("card_id", "deck_id", "suspended"))
+    id_, home, out = (cards[name] for name in ("card_id", "deck_id", "suspended"))
     chosen: Bools = np.ones(len(cards), dtype=bool)
     left_out: dict[str, int] = {}
 
@@ -116,7 +116,7 @@ def _selected(
 
     deck_ids = names.find("deck", decks, {one.id: one.name for one in collection.decks.values()}, nested=True)
     if decks:
-        chosen &= np.isin(home, deck_ids) | np.isin(cards["filtered_deck_id"].to_numpy(), deck_ids)
+        chosen &= np.isin(home, deck_ids) | np.isin(cards["filtered_deck_id"], deck_ids)
     if tags:
         chosen &= np.isin(id_, found.tagged)
     searches = {each: collection.presets[each].search for each in presets if each in found.cards}
@@ -141,10 +141,10 @@ def _selected(
     if suspended is False:
         leave_out("suspended", out)
     if flags:
-        leave_out("flag", np.isin(cards["flag"].to_numpy(), flags))
+        leave_out("flag", np.isin(cards["flag"], flags))
 
-    kept = cards[chosen].reset_index(drop=True)
-    rows = np.isin(collection.log["card_id"].to_numpy(), kept["card_id"].to_numpy())
+    kept = cards.rows(chosen)
+    reviews = np.isin(collection.log["card_id"], kept["card_id"])
     before = collection.selection
     selection = replace(
         before or Selection(),
@@ -172,7 +172,7 @@ def _selected(
     dates = set(selection.cut_offs.values())
     return replace(
         collection,
-        log=collection.log[rows].reset_index(drop=True),
+        log=collection.log.rows(reviews),
         cards=kept,
         ignore_before=dates.pop() if len(dates) == 1 else "",
         selection=selection,

@@ -13,17 +13,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 
 from fsrs_opt.errors import SourceError
 from fsrs_opt.sources.columns import to_log
 from fsrs_opt.sources.detect import UTF16_MARKS, read_head, reason
-from fsrs_opt.sources.values import BadValueError, Int64, RawColumn
+from fsrs_opt.sources.values import BadValueError, Int64, from_arrow
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from fsrs_opt.reviews.log import ReviewLog
+    from fsrs_opt.sources.values import RawColumn
 
 FORMS: Final[dict[str, tuple[str, ...]]] = {
     "fsrs-optimizer": ("card_id", "review_time", "review_rating"),
@@ -47,7 +52,7 @@ MAX_ROWS: Final = 200_000_000
 class Table:
     """log: a review log. form: a key of `FORMS`. notes: what a user should be told."""
 
-    log: pd.DataFrame
+    log: ReviewLog
     form: str
     notes: tuple[str, ...]
 
@@ -133,6 +138,7 @@ def _open_text(path: Path, encoding: str) -> TextIOWrapper:
 
 def _csv_columns(path: Path, layout: _Layout, wanted: dict[str, int]) -> tuple[dict[str, RawColumn], Int64]:
     """The wanted columns without blank rows, and for each row its number after the header."""
+    import pandas as pd
 
     def parse(positions: Iterable[int], **how: Any) -> pd.DataFrame:
         with _open_text(path, layout.encoding) as file:
@@ -251,6 +257,8 @@ def _one_after_another(parts: Sequence[dict[str, RawColumn]]) -> dict[str, RawCo
         if len(numbers) == len(columns):
             joined[name] = np.concatenate(numbers)
         else:
+            import pandas as pd
+
             joined[name] = pd.concat([pd.Series(column).astype(str) for column in columns], ignore_index=True)
     return joined
 
@@ -263,13 +271,10 @@ def _parquet_column(column: pa.ChunkedArray) -> RawColumn:
     if (pa.types.is_timestamp(kind) or pa.types.is_date(kind)) and not column.null_count:
         # Milliseconds are known here; written as such they need no guess. Times without a zone are UTC.
         column = column.cast(pa.timestamp("ms", getattr(kind, "tz", None)), safe=False)
-        return _int64(column.cast(pa.int64()))
+        return from_arrow(column)
     if pa.types.is_integer(kind) and not column.null_count and not pa.types.is_uint64(kind):
-        return _int64(column.cast(pa.int64()))
+        return from_arrow(column)
+    import pandas as pd
+
     text = pd.Series(column.cast(pa.string()).to_pandas())
     return text.fillna("").astype(str).str.strip()
-
-
-def _int64(column: pa.ChunkedArray) -> Int64:
-    values: Int64 = column.to_numpy()
-    return values

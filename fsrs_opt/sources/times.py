@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from fsrs_opt.sources.values import BadValueError, Int64, RawColumn, blanks, numbers, shown
+from fsrs_opt.sources.values import BadValueError, Int64, blanks, numbers, shown
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from fsrs_opt.sources.values import RawColumn
 
 # Numbers in one of these ranges are times between 1973 and 5138 in that unit; the ranges do not overlap.
 _EARLIEST_S: Final = 1e8
@@ -62,6 +66,8 @@ def _from_numbers(
 
 
 def _from_text(column: pd.Series, name: str, notes: list[str]) -> Int64:
+    import pandas as pd
+
     moments = pd.to_datetime(column, format="ISO8601", utc=True, errors="coerce")
     bad = moments.isna().to_numpy()
     if bad.any():

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+    RawColumn = NDArray[np.int64] | pd.Series
+    """int64 [n], or text [n] without blanks around it ("" = blank)."""
+
 Int64 = NDArray[np.int64]
-RawColumn = NDArray[np.int64] | pd.Series
-"""int64 [n], or text [n] without blanks around it ("" = blank)."""
 
 _MOST_EXACT = 2.0**63
 
@@ -31,6 +35,14 @@ def shown(value: object) -> str:
     return text if len(text) <= 42 else f"{text[:38]}...'"
 
 
+def from_arrow(column: pa.ChunkedArray) -> Int64:
+    """int64 [n] of an Arrow column of integers without nulls. (Arrow's own way there would load pandas.)"""
+    import pyarrow as pa
+
+    whole = column if column.type == pa.int64() else column.cast(pa.int64())
+    return np.concatenate([np.empty(0, np.int64), *(np.from_dlpack(chunk) for chunk in whole.chunks)])
+
+
 def blanks(column: RawColumn) -> NDArray[np.bool_]:
     """bool [n]: which values are blank."""
     if isinstance(column, np.ndarray):
@@ -41,6 +53,8 @@ def blanks(column: RawColumn) -> NDArray[np.bool_]:
 
 def numbers(column: pd.Series) -> NDArray[np.float64]:
     """float64 [n], NaN for what is no finite number."""
+    import pandas as pd
+
     values: NDArray[Any] = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
     return np.where(np.isfinite(values), values, np.nan)
 

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 from fsrs_opt.errors import UsageError
 from fsrs_opt.reviews.history import histories
-from fsrs_opt.reviews.log import FILTERED
+from fsrs_opt.reviews.log import FILTERED, ReviewLog
 from fsrs_opt.sources import DayBoundary, FixedGrid, WallClock, read
 from fsrs_opt.training.data import TrainingSet, training_set
 
@@ -43,7 +42,7 @@ class LogFile:
     """One review log: `name` (of its file), the table itself, the days it was counted in, and its items."""
 
     name: str
-    log: pd.DataFrame
+    log: ReviewLog
     day: DayBoundary
     data: TrainingSet
 
@@ -112,22 +111,21 @@ def _fill(connection: sqlite3.Connection, file: LogFile) -> None:
         raise UsageError(
             f"{file.name} gives day numbers, which no package can hold: leave the table time away"
         )
-    log = file.log.sort_values("review_time", kind="stable")
+    log = file.log.rows(np.argsort(file.log["review_time"], kind="stable"))
     n = len(log)
     # The revlog's ids are unique: equal times move on by a millisecond.
-    ids = np.maximum.accumulate(log["review_time"].to_numpy() - np.arange(n)) + np.arange(n)
-    kind = log["kind"].to_numpy()
+    ids = np.maximum.accumulate(log["review_time"] - np.arange(n)) + np.arange(n)
+    kind = log["kind"]
     optional = {
         "interval": np.ones(n, dtype=np.int64),
         "last_interval": np.ones(n, dtype=np.int64),
         "factor": np.where(kind >= FILTERED, UNKNOWN_FACTOR, 0),
         "duration": np.full(n, 5000),
     }
-    interval, last_interval, factor, duration = (
-        log[name].to_numpy() if name in log else value for name, value in optional.items()
-    )
-    rating = log["rating"].to_numpy()
-    cards = log["card_id"].to_numpy()
+    known = {**optional, **log.arrays}
+    interval, last_interval, factor, duration = (known[name] for name in optional)
+    rating = log["rating"]
+    cards = log["card_id"]
     if n and cards.min() < 1:
         cards = cards - cards.min() + 1
     columns = (ids, cards, np.zeros(n, int), rating, interval, last_interval, factor, duration, kind)

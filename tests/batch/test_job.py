@@ -151,7 +151,9 @@ def test_each_deck_or_preset_is_a_task(out: Path, data: Path) -> None:
     run([sample], out, split="preset")
     table = frame([out])
     decks = table[table["split"] == "deck"]
-    reviewed = set(collection.cards["deck_id"][collection.cards["card_id"].isin(collection.log["card_id"])])
+    reviewed = set(
+        collection.cards["deck_id"][np.isin(collection.cards["card_id"], collection.log["card_id"])].tolist()
+    )
     assert {int(each) for each in decks["selection"]} == reviewed
     assert set(decks["part"]) == {collection.decks[each].name for each in reviewed}
     for _, row in table[table["status"] == "done"].iterrows():

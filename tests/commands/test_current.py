@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from fsrs_opt.commands.current import of_presets, parse, preset_of_cards
 from fsrs_opt.errors import UsageError
 from fsrs_opt.model.parameters import DEFAULTS
 from fsrs_opt.reviews import log as review_log
+from fsrs_opt.reviews.columns import Columns
 from fsrs_opt.sources import Collection, Deck, FixedGrid, Preset, Source
 
 OLD = [0.4, 1.2, 3.1, 15.7, 7.2, 0.5, 1.5, 0.01, 1.5, 0.12, 1.0, 1.9, 0.1, 0.3, 2.3, 0.2, 3.0, 0.5, 0.6]
@@ -24,7 +24,7 @@ def collection(**presets: tuple[float, ...]) -> Collection:
     none = np.zeros(0, dtype=np.int64)
     return Collection(
         log=review_log.make({"review_time": none, "card_id": none, "rating": none, "kind": none}),
-        cards=pd.DataFrame({"card_id": 100 * ids, "deck_id": 10 * ids}),
+        cards=Columns({"card_id": 100 * ids, "deck_id": 10 * ids}),
         decks={10 * k: Deck(10 * k, f"deck {k}", k) for k, _ in numbered},
         presets={k: Preset(k, name, parameters) for k, (name, parameters) in numbered},
         day=FixedGrid(1_700_000_000),

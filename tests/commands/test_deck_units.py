@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from fsrs_opt.commands.deck_units import MOST_UNITS, Units, units
 from fsrs_opt.errors import UsageError
 from fsrs_opt.reviews import log as review_log
+from fsrs_opt.reviews.columns import Columns
 from fsrs_opt.sources.collection import Collection, Deck, Preset, Source
 from fsrs_opt.sources.days import FixedGrid
 
@@ -23,20 +23,20 @@ def collection_of(
     """decks: preset id by name, None for a filtered deck. cards: (home deck, filtered deck or "") of card 1,
     2, …; None for a table of reviews."""
     ids = {name: k for k, name in enumerate(decks, start=1)}
-    frame = None
+    table = None
     if cards is not None:
-        frame = pd.DataFrame(
+        table = Columns(
             {
                 "card_id": np.arange(1, len(cards) + 1),
-                "deck_id": [ids.get(home, 999) for home, _ in cards],
-                "filtered_deck_id": [ids.get(now, 0) for _, now in cards],
-                "suspended": False,
+                "deck_id": np.array([ids.get(home, 999) for home, _ in cards]),
+                "filtered_deck_id": np.array([ids.get(now, 0) for _, now in cards]),
+                "suspended": np.zeros(len(cards), dtype=bool),
                 "flag": np.zeros(len(cards), dtype=np.int8),
             }
         )
     return Collection(
         log=review_log.make(NO_ROWS),
-        cards=frame,
+        cards=table,
         decks={ids[name]: Deck(ids[name], name, p, filtered=p is None) for name, p in decks.items()},
         presets={k: Preset(k, name) for k, name in (presets or {1: "Default", 2: "Other"}).items()},
         day=FixedGrid(0),

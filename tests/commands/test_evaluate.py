@@ -81,7 +81,7 @@ def test_bad_parameters_are_refused(data: Path) -> None:
 
 def test_desired_retention_of_deck_and_preset(data: Path) -> None:
     collection = read(data / "sample.colpkg")
-    cards = collection.cards.sort_values("card_id")
+    cards = collection.cards.to_pandas()
     ids = cards["card_id"].to_numpy()
     retention, scheduled = schedule(collection, np.append(ids, ids.max() + 1))
     decks = {deck.id: deck for deck in collection.decks.values()}

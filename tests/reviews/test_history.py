@@ -23,14 +23,14 @@ def day_of(time):
     return time // DAY_MS
 
 
-def make_log(rows, **more) -> pd.DataFrame:
+def make_log(rows, **more) -> review_log.ReviewLog:
     """rows: (card, review_time in ms, kind, rating, factor)."""
     card, time, kind, rating, factor = np.array(rows, dtype=np.int64).reshape(-1, 5).T
     columns = {"card_id": card, "review_time": time, "kind": kind, "rating": rating, "factor": factor}
     return review_log.make({**columns, **more})
 
 
-def one_card(*rows) -> pd.DataFrame:
+def one_card(*rows) -> review_log.ReviewLog:
     """rows: (days ago, kind, rating, factor) of one card."""
     return make_log([(1, (TODAY - ago) * DAY_MS + DAY_MS // 2, *rest) for ago, *rest in rows])
 
@@ -133,7 +133,7 @@ def test_rows_count_in_the_order_of_time_after_the_clock_was_set_back():
 
 def test_a_day_column_that_goes_back_gives_zero_and_is_counted():
     log = one_card(learn(20), review(10), review(5))
-    log["day"] = np.array([7, 4, 9], dtype=np.int32)
+    log = review_log.make({**log.arrays, "day": np.array([7, 4, 9])})
     h = histories(log, lambda time: pytest.fail("the file's own days come first"))
     assert h.delta_t.tolist() == [0, 0, 5]
     assert h.negative_delta_t == 1
@@ -148,7 +148,7 @@ def test_a_card_that_starts_before_the_cutoff_is_left_out_as_a_whole():
 
 
 def test_each_card_can_have_a_cutoff_of_its_own():
-    log = pd.concat([one_card(learn(20), review(10)).assign(card_id=card) for card in (7, 3, 5)])
+    log = pd.concat([one_card(learn(20), review(10)).to_pandas().assign(card_id=card) for card in (7, 3, 5)])
     early, late = 0, TODAY * DAY_MS
     cutoffs = {3: early, 5: late, 7: early}
     h = histories(
@@ -159,9 +159,8 @@ def test_each_card_can_have_a_cutoff_of_its_own():
 
 
 def test_a_log_without_factors_has_no_cramming_and_no_resets():
-    log = one_card(learn(10), (9, review_log.FILTERED, 3, 0), (7, review_log.MANUAL, 0, 0), review(4)).drop(
-        columns="factor"
-    )
+    log = one_card(learn(10), (9, review_log.FILTERED, 3, 0), (7, review_log.MANUAL, 0, 0), review(4))
+    log = review_log.make({name: log[name] for name in log if name != "factor"})
     assert deltas(log) == [0, 1, 5]
 
 
@@ -172,9 +171,8 @@ def test_an_empty_log_gives_empty_histories():
 
 def test_negative_interval_and_duration_have_no_effect():
     rows = learn(15), review(10, 1), review(5)
-    strange = one_card(*rows)
-    for name in ("interval", "last_interval", "duration"):
-        strange[name] = np.array([-600, -5, -1], dtype=np.int32)
+    negative = dict.fromkeys(("interval", "last_interval", "duration"), np.array([-600, -5, -1]))
+    strange = review_log.make({**one_card(*rows).arrays, **negative})
     assert same(histories(strange, day_of), histories(one_card(*rows), day_of))
 
 

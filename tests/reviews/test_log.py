@@ -16,8 +16,8 @@ def arrays(**more: list[int]) -> dict[str, np.ndarray]:
 
 
 def test_columns_and_dtypes_are_those_of_the_table() -> None:
-    frame = log.make(arrays(factor=[2500], duration=[4000], interval=[-600], last_interval=[1], day=[3]))
-    assert {name: str(dtype) for name, dtype in frame.dtypes.items()} == {
+    made = log.make(arrays(factor=[2500], duration=[4000], interval=[-600], last_interval=[1], day=[3]))
+    assert {name: str(made[name].dtype) for name in made} == {
         "review_time": "int64",
         "card_id": "int64",
         "rating": "int8",
@@ -28,23 +28,41 @@ def test_columns_and_dtypes_are_those_of_the_table() -> None:
         "last_interval": "int32",
         "day": "int32",
     }
-    assert frame.iloc[0].tolist() == [1_700_000_000_000, 7, 3, 1, 4000, 2500, -600, 1, 3]
+    assert [made[name][0] for name in made] == [1_700_000_000_000, 7, 3, 1, 4000, 2500, -600, 1, 3]
 
 
 def test_values_outside_a_dtype_are_clipped_not_wrapped() -> None:
-    frame = log.make(arrays(rating=[300], kind=[-300], interval=[2**40]))
-    assert frame.iloc[0][["rating", "kind", "interval"]].tolist() == [127, -128, 2**31 - 1]
+    made = log.make(arrays(rating=[300], kind=[-300], interval=[2**40]))
+    assert [made[name][0] for name in ("rating", "kind", "interval")] == [127, -128, 2**31 - 1]
 
 
 def test_arrays_of_the_right_dtype_are_not_copied() -> None:
     columns = {name: np.array(values, dtype=log.DTYPES[name]) for name, values in ROW.items()}
-    frame = log.make(columns)
-    assert np.shares_memory(frame["review_time"].to_numpy(), columns["review_time"])
+    made = log.make(columns)
+    assert np.shares_memory(made["review_time"], columns["review_time"])
+    assert np.shares_memory(made.to_pandas()["review_time"].to_numpy(), columns["review_time"])
 
 
 def test_card_names_are_kept_beside_the_table() -> None:
-    frame = log.make(arrays(card_id=[0]), card_names=["deutsch-1"])
-    assert frame.attrs["card_names"] == ["deutsch-1"]
+    made = log.make(arrays(card_id=[0]), card_names=["deutsch-1"])
+    assert made.card_names == ("deutsch-1",)
+    assert made.rows(np.array([False])).card_names == ("deutsch-1",)
+
+
+def test_rows_by_mask_and_by_number() -> None:
+    made = log.make({name: np.array([*values, *values]) for name, values in arrays(card_id=[5]).items()})
+    made = log.make({**made.arrays, "rating": np.array([1, 4])})
+    assert made.rows(np.array([False, True]))["rating"].tolist() == [4]
+    assert made.rows(np.array([1, 0, 1]))["rating"].tolist() == [4, 1, 4]
+    assert len(made) == 2
+    assert len(made.rows(np.array([], dtype=np.int64))) == 0
+
+
+def test_a_data_frame_gives_the_same_log_and_back() -> None:
+    frame = pd.DataFrame(arrays(factor=[2500]))
+    made = log.make(frame)
+    assert made["rating"].dtype == np.int8
+    pd.testing.assert_frame_equal(made.to_pandas(), frame.astype({name: made[name].dtype for name in made}))
 
 
 @pytest.mark.parametrize(
@@ -64,14 +82,12 @@ def test_what_is_no_review_log_is_refused(columns: dict[str, np.ndarray], messag
         log.make(columns)
 
 
-def test_validate_names_the_column_with_the_wrong_dtype() -> None:
-    frame = log.make(arrays()).astype({"rating": "int64"})
-    with pytest.raises(ValueError, match="'rating' of a review log must be int8, not int64"):
-        log.validate(frame)
-    with pytest.raises(ValueError, match="needs the column 'review_time'"):
-        log.validate(pd.DataFrame())
+def test_more_than_one_dimension_is_refused() -> None:
+    square = np.zeros((1, 1), dtype=np.int64)
+    with pytest.raises(ValueError, match="'card_id' of a review log must be one-dimensional"):
+        log.make({**arrays(), "card_id": square})
 
 
-def test_validate_refuses_a_card_without_a_name() -> None:
+def test_a_card_without_a_name_is_refused() -> None:
     with pytest.raises(ValueError, match="no entry in card_names"):
         log.make(arrays(card_id=[1]), card_names=["only one"])

@@ -67,8 +67,7 @@ def test_the_research_data_sets_form(home: Path) -> None:
     assert "The file gives its own day numbers, so no day start is needed." in collection.source.notes
     for card in (1, 2):
         times = frame["review_time"][frame["card_id"] == card]
-        assert times.is_monotonic_increasing
-        assert times.is_unique
+        assert (np.diff(times) > 0).all()
     made = histories(frame, collection.day.day_of)
     assert made.delta_t.tolist() == [0, 0, 4, 0, 0, 30]
     assert len(items(made).label) == 2
@@ -94,7 +93,7 @@ def test_made_up_times_are_on_their_day(home: Path) -> None:
     )
     frame = read(home / "a.parquet").log
     by_time = frame["review_time"] // 86_400_000
-    assert (by_time - frame["day"]).nunique() == 1
+    assert len(np.unique(by_time - frame["day"])) == 1
     assert (np.diff(frame["review_time"]) > 0).all()
 
 

@@ -16,7 +16,7 @@ from tests.batch.made_up import write_user
 def test_parts_of_a_user_are_read_one_after_another(tmp_path: Path) -> None:
     folder = write_user(tmp_path / "several", 4, files=3)
     alone = write_user(tmp_path / "one", 4, files=1)
-    pd.testing.assert_frame_equal(read(folder).log, read(next(alone.iterdir())).log)
+    pd.testing.assert_frame_equal(read(folder).log.to_pandas(), read(next(alone.iterdir())).log.to_pandas())
     assert read(folder).source.form == "research"
 
 
@@ -25,7 +25,7 @@ def test_decks_and_presets_come_from_beside_the_reviews(tmp_path: Path) -> None:
     assert {deck.id: deck.preset_id for deck in collection.decks.values()} == {7: 107, 8: 108}
     assert set(collection.presets) == {107, 108}
     assert collection.cards is not None
-    assert collection.cards["deck_id"].value_counts().to_dict() == {7: 20, 8: 20}
+    assert collection.cards.to_pandas()["deck_id"].value_counts().to_dict() == {7: 20, 8: 20}
 
 
 def test_without_cards_beside_it_nothing_changes(tmp_path: Path, data: Path) -> None:

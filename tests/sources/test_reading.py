@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from fsrs_opt.errors import FsrsOptError, SourceError, UsageError
@@ -44,8 +45,10 @@ def test_rows_cards_and_schema_are_the_true_ones(
     name: str, shared_fixtures: Path, truth: dict[str, Any]
 ) -> None:
     collection = read(shared_fixtures / name, columns="all")
-    log.validate(collection.log)
-    assert collection.log["review_time"].is_monotonic_increasing
+    assert {name: collection.log[name].dtype for name in collection.log} == {
+        name: dtype for name, dtype in log.DTYPES.items() if name != "day"
+    }
+    assert (np.diff(collection.log["review_time"]) > 0).all()
     if name not in truth:
         assert (collection.schema, len(collection.log)) == {
             "schema11_sched1.anki2": (11, 2300),
@@ -61,8 +64,8 @@ def test_rows_cards_and_schema_are_the_true_ones(
     assert int((collection.cards["flag"] > 0).sum()) == known["flagged"]
     assert int((collection.cards["filtered_deck_id"] > 0).sum()) == known["in_filtered"]
     if name != "open_wal.anki2":
-        kinds = collection.log["kind"].value_counts()
-        assert {str(kind): int(n) for kind, n in kinds.items()} == known["revlog_types"]
+        kinds = zip(*np.unique(collection.log["kind"], return_counts=True), strict=True)
+        assert {str(kind): int(n) for kind, n in kinds} == known["revlog_types"]
 
 
 def test_optional_columns_are_those_of_the_table(shared_fixtures: Path, shared_real: Path) -> None:
@@ -81,14 +84,14 @@ def test_optional_columns_are_those_of_the_table(shared_fixtures: Path, shared_r
         "lastIvl": "last_interval",
     }
     for theirs, ours in names.items():
-        assert (collection.log[ours].to_numpy() == raw[theirs].to_numpy()).all(), ours
+        assert (collection.log[ours] == raw[theirs].to_numpy()).all(), ours
 
 
 def test_training_columns_are_a_part_of_all(shared_fixtures: Path) -> None:
     few = read(shared_fixtures / "schema18.anki2").log
     every = read(shared_fixtures / "schema18.anki2", columns="all").log
     assert list(few) == ["review_time", "card_id", "rating", "kind", "factor"]
-    assert every[list(few)].equals(few)
+    assert all(np.array_equal(every[name], few[name]) for name in few)
     with pytest.raises(ValueError, match="training"):
         read(shared_fixtures / "schema18.anki2", columns="some")  # type: ignore[arg-type]
 

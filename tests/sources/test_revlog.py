@@ -39,6 +39,7 @@ def test_both_ways_read_the_same_from_files_of_anki(
     monkeypatch.setattr(revlog, "_read_arrow", odd)
     by_cast = read(shared_fixtures / name, columns=columns)
     assert len(as_columns.log) > 100
-    assert as_columns.log.equals(by_cast.log)
+    assert as_columns.log.to_pandas().equals(by_cast.log.to_pandas())
     assert as_columns.cards is not None
-    assert as_columns.cards.equals(by_cast.cards)
+    assert by_cast.cards is not None
+    assert as_columns.cards.to_pandas().equals(by_cast.cards.to_pandas())

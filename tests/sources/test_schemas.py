@@ -71,7 +71,7 @@ def test_decks_are_ankis(name: str, shared_fixtures: Path, truth: dict[str, Any]
 @pytest.mark.parametrize("name", BY_ANKI)
 def test_cards_in_a_filtered_deck_have_their_home(name: str, shared_fixtures: Path) -> None:
     collection = read(shared_fixtures / name)
-    away = collection.cards[collection.cards["filtered_deck_id"] != 0]
+    away = collection.cards.rows(collection.cards["filtered_deck_id"] != 0)
     assert len(away) == 4
     assert {collection.decks[deck].name for deck in away["filtered_deck_id"]} == {"Filter offen"}
     assert all(collection.decks[deck].name.startswith("Medizin") for deck in away["deck_id"])
@@ -82,7 +82,7 @@ def test_suspended_cards(shared_fixtures: Path, truth: dict[str, Any]) -> None:
     assert cards["card_id"][cards["suspended"]].tolist() == truth["events"]["suspended"]
     assert cards["card_id"][cards["flag"] > 0].tolist() == truth["events"]["flagged"]
     assert sorted(cards["flag"][cards["flag"] > 0]) == [1, 2, 3, 4, 5, 6, 7]
-    assert {name: str(dtype) for name, dtype in cards.dtypes.items()} == {
+    assert {name: str(dtype) for name, dtype in cards.to_pandas().dtypes.items()} == {
         "card_id": "int64",
         "deck_id": "int64",
         "filtered_deck_id": "int64",

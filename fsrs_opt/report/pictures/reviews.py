@@ -73,15 +73,15 @@ def _amounts(findings: Findings) -> Amounts:
     log, past = findings.run.collection.log, findings.run.histories
     day = findings.run.collection.day
     dated = "day" not in log
-    kind, rating = log["kind"].to_numpy(), log["rating"].to_numpy()
+    kind, rating = log["kind"], log["rating"]
     answered = (rating >= 1) & (rating <= 4) & (kind >= review_log.LEARNING) & (kind <= review_log.FILTERED)
     if "factor" in log:
-        answered &= ~((kind == review_log.FILTERED) & (log["factor"].to_numpy() == 0))
+        answered &= ~((kind == review_log.FILTERED) & (log["factor"] == 0))
 
     def dates(time: npt.NDArray[np.int64]) -> Days:
         return review_dates(time, day)
 
-    of_row = dates(log["review_time"].to_numpy())
+    of_row = dates(log["review_time"])
     first, last = of_row.min(), of_row.max()
     edges, unit = _periods(first, last)
 
@@ -218,9 +218,7 @@ def _caption(findings: Findings, amounts: Amounts) -> str:
     total, busiest = amounts.parts.sum(axis=0), int(np.argmax(amounts.parts.sum(axis=0)))
     said = []
     if amounts.dated:
-        dates = review_dates(
-            findings.run.collection.log["review_time"].to_numpy(), findings.run.collection.day
-        )
+        dates = review_dates(findings.run.collection.log["review_time"], findings.run.collection.day)
         of = f"From {_day(dates.min())} to {_day(dates.max())}"
         when = _period_name(amounts, busiest)
         said.append(
