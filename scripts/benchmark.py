@@ -44,9 +44,9 @@ from fsrs_opt.training.recipes import map_objective
 
 HERE = Path(__file__).parent
 IMPORTS = "import " + ", ".join(
-    f"fsrs_opt.{name}" for name in ("cli.main", "cli.optimize_report", "commands.optimize", "sources.reading")
+    f"fsrs_opt.{name}"
+    for name in ("cli.main", "cli.optimize_report", "commands.optimize", "sources.reading", "sources.revlog")
 )
-
 
 COLUMNS = ("rating", "delta_t", "weight")
 IMPORTS_ALONE = "importing what optimize needs"
