@@ -6,9 +6,10 @@ LOGS: a folder of review logs. Collections are made from them by drawing cards w
 50,000 rows (as many small as large ones on a logarithmic scale), each written as a package that both programs
 read. PYTHON: an interpreter that has fsrs-rs-python; default this one. The script is there twice: it builds
 its items as the example of fsrs-rs-python does, and with leaner code (peers/fsrs_rs_batch.py). The programs
-take turns for several rounds. Prints throughput per second of wall time and of processor time (medians), the
-ratios (medians of those of each round, for a machine's speed changes meanwhile), the peak memory of a worker,
-and the time of a task beyond reading and training.
+take turns for several rounds. What a second core is good for is told by two leaner scripts at once, with half
+of the packages each. Prints throughput per second of wall time and of processor time (medians), the ratios
+(medians of those of each round, for a machine changes its speed), the peak memory of a worker, and the
+time of a task beyond reading and training.
 """
 
 from __future__ import annotations
@@ -46,6 +47,13 @@ if standing.reasons:
     print(len(standing.reasons), "failed:", standing.reasons[0], file=sys.stderr)
 """
 
+BOTH = """
+import subprocess, sys
+script, lists = sys.argv[1:3], sys.argv[3:]
+halves = [subprocess.Popen([*script, half, "--lean"], stdout=subprocess.DEVNULL) for half in lists]
+sys.exit(any([each.wait() for each in halves]))
+"""
+
 
 @dataclass(frozen=True)
 class Run:
@@ -61,13 +69,14 @@ class Run:
 @dataclass(frozen=True)
 class Round:
     """Each program once: a job with one collection, all of them with one worker, the script as its example
-    builds items, the same with lean code, two workers."""
+    builds items, the same with lean code, two workers, two lean scripts at once with half of them each."""
 
     start: Run
     one: Run
     peer: Run
     lean: Run
     two: Run
+    halves: Run
 
 
 def resampled(log: LogFile, rows: int, random: np.random.Generator) -> LogFile:
@@ -151,6 +160,10 @@ def main() -> None:
             made = make(options.logs, folder, options.collections, options.seed)
             listed.write_text(json.dumps(made))
         packages = json.loads(listed.read_text())
+        halves = [Path(scratch) / f"half-{k}.json" for k in range(2)]
+        by_size = sorted(packages, key=lambda package: -Path(package[0]).stat().st_size)
+        for k, half in enumerate(halves):
+            half.write_text(json.dumps(by_size[k::2]))
         empty = Path(scratch) / "one"
         empty.mkdir()
         (empty / "one.colpkg").write_bytes(Path(packages[0][0]).read_bytes())
@@ -165,6 +178,9 @@ def main() -> None:
                     peer=measured(script, RAYON_NUM_THREADS="1"),
                     lean=measured([*script, "--lean"], RAYON_NUM_THREADS="1"),
                     two=job(folder, out / "two", 2),
+                    halves=measured(
+                        [sys.executable, "-c", BOTH, *script[:2], *map(str, halves)], RAYON_NUM_THREADS="1"
+                    ),
                 )
             )
         out = Path(scratch) / "round-0" / "one"
@@ -236,6 +252,8 @@ def report(table: pd.DataFrame, rounds: list[Round], again: Run) -> None:
         lambda each: each.one.seconds - each.start.seconds, lambda each: each.two.seconds - each.start.seconds
     )
     print(f"  two workers / one, without the start: {found:.2f}")
+    found = ratio(lambda each: each.lean.seconds, lambda each: each.halves.seconds)
+    print(f"  two scripts at once / one: {found:.2f}")
 
 
 if __name__ == "__main__":

@@ -36,7 +36,8 @@ SEARCHES = ('preset:"Default" -is:suspended', 'preset:"Default" -tag:leech -flag
 
 def enlarge(package: Path, folder: Path, rows: int) -> Path:
     """The database of a package with at least `rows` revlog rows."""
-    file, _, _ = unpack(package, folder)
+    file = folder / "collection.anki2"
+    unpack(package, file)
     with closing(sqlite3.connect(file)) as database:
         database.create_collation("unicase", lambda a, b: (a > b) - (a < b))
         have = database.execute("select count(*) from revlog").fetchone()[0]

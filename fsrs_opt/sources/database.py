@@ -7,12 +7,13 @@ in a private temporary folder is opened instead and SQLite recovers the copy.
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -48,6 +49,19 @@ def temporary_folder() -> Iterator[Path]:
     """A folder of this process only (mode 700) that is removed whatever happens."""
     with tempfile.TemporaryDirectory(prefix="fsrs-opt-", ignore_cleanup_errors=True) as folder:
         yield Path(folder)
+
+
+@contextmanager
+def temporary_file() -> Iterator[Path]:
+    """An empty file of this process only (mode 600) that is removed whatever happens: quicker to make and to
+    remove than a folder with a file in it."""
+    descriptor, name = tempfile.mkstemp(prefix="fsrs-opt-", suffix=".anki2")
+    os.close(descriptor)
+    try:
+        yield Path(name)
+    finally:
+        with suppress(OSError):
+            os.unlink(name)
 
 
 @contextmanager

@@ -1,6 +1,6 @@
-"""Anki's packages: the database in a .colpkg or .apkg, unpacked into a temporary folder.
+"""Anki's packages: the database in a .colpkg or .apkg, unpacked into a temporary file.
 
-Only the one database member is ever unpacked, to a file name of ours, and never more of it than a bound
+Only the one database member is ever unpacked, into a file of ours, and never more of it than a bound
 allows: sizes written in a zip or a zstd frame are not believed.
 """
 
@@ -61,10 +61,10 @@ _DAMAGE: Final = (
 )
 
 
-def unpack(path: Path, folder: Path) -> tuple[Path, str, bool]:
-    """Unpack the database of a package into `folder`.
+def unpack(path: Path, database: Path) -> tuple[str, bool]:
+    """Unpack the database of a package into the file `database`.
 
-    Returns its file, the member's name, and whether the package's `meta` says that a database that is not
+    Returns the member's name, and whether the package's `meta` says that a database that is not
     there holds the reviews (the one that is there is then a placeholder). SourceError for anything damaged.
     """
     with _damage(path), zipfile.ZipFile(path) as archive:
@@ -78,12 +78,11 @@ def unpack(path: Path, folder: Path) -> tuple[Path, str, bool]:
         member = next((name for name in MEMBERS if name in names), None)
         if member is None:
             raise SourceError(f"{path} is a zip file without an Anki collection in it; {_EXPORT_AGAIN}.")
-        database = folder / "collection.anki2"
         with archive.open(member) as packed:
             unpacked = _unzstd(packed) if member == MEMBERS[0] else _chunks(packed, _READ_BYTES)
             _write(unpacked, database, path)
     placeholder = member == MEMBERS[-1] and version is not None and version > 1
-    return database, member, placeholder
+    return member, placeholder
 
 
 def is_package(path: Path) -> bool:
@@ -95,18 +94,16 @@ def is_package(path: Path) -> bool:
         return False
 
 
-def unpack_zstd(path: Path, folder: Path) -> Path:
-    """Unpack a bare `collection.anki21b` into `folder`; SourceError if it is damaged or no database."""
-    database = folder / "collection.anki2"
+def unpack_zstd(path: Path, database: Path) -> None:
+    """Unpack a bare `collection.anki21b` into the file `database`; SourceError if it is damaged or none."""
     with _damage(path), path.open("rb") as packed:
         _write(_unzstd(packed), database, path)
-    return database
 
 
 def _write(chunks: Iterator[bytes], database: Path, path: Path) -> None:
     limit = min(MAX_DATABASE_BYTES, max(FREE_EXPANSION_BYTES, MAX_EXPANSION * path.stat().st_size))
     written, head = 0, b""
-    with database.open("xb") as file:
+    with database.open("wb") as file:
         for chunk in chunks:
             if len(head) < len(SQLITE_MAGIC):
                 head += chunk[: len(SQLITE_MAGIC)]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from fsrs_opt.errors import SourceError
 from fsrs_opt.sources import days
 from fsrs_opt.sources.collection import Collection, Source
-from fsrs_opt.sources.database import Database, open_live, open_still, temporary_folder
+from fsrs_opt.sources.database import Database, open_live, open_still, temporary_file
 from fsrs_opt.sources.dataset import user_files
 from fsrs_opt.sources.detect import detect
 from fsrs_opt.sources.package import MEMBERS, unpack, unpack_zstd
@@ -99,12 +99,13 @@ def _open(path: Path, form: str) -> Iterator[_Opened]:
         with open_live(path) as database:
             yield _Opened(database, "anki2")
         return
-    with temporary_folder() as folder:
+    with temporary_file() as file:
         if form == "zstd":
-            with open_still(unpack_zstd(path, folder), named=path) as database:
+            unpack_zstd(path, file)
+            with open_still(file, named=path) as database:
                 yield _Opened(database, "anki21b")
             return
-        file, member, placeholder = unpack(path, folder)
+        member, placeholder = unpack(path, file)
         suffix = path.suffix.lower()
         kind = suffix[1:] if suffix in (".colpkg", ".apkg") else "package"
         with open_still(file, named=path) as database:
