@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -34,6 +37,43 @@ def test_nothing_is_left_of_a_failure(tmp_path: Path, error: type[BaseException]
     with pytest.raises(error):
         fail()
     assert target.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from fsrs_opt.atomic_file import replacing
+with replacing(Path(sys.argv[1])) as part:
+    part.write_text("half of it")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
+def test_what_a_killed_program_left_goes_the_next_time(tmp_path: Path) -> None:
+    target, other = tmp_path / "out.csv", tmp_path / ".out.csv.mine.part"
+    other.write_text("not ours")
+    assert (
+        subprocess.run([sys.executable, "-c", KILLED, str(target)], check=False).returncode == -signal.SIGKILL
+    )
+    assert len(list(tmp_path.iterdir())) == 2
+    with replacing(tmp_path / "out.csv.txt"):
+        assert len(list(tmp_path.iterdir())) == 3  # what is left of another file is not its business
+    with replacing(target) as part:
+        part.write_text("new")
+    assert target.read_text() == "new"
+    assert sorted(tmp_path.iterdir()) == [other, target, tmp_path / "out.csv.txt"]
+
+
+def test_another_writer_that_is_alive_keeps_its_file(tmp_path: Path) -> None:
+    target = tmp_path / "out.csv"
+    with replacing(target) as first:
+        first.write_text("first")
+        with replacing(target) as second:
+            second.write_text("second")
+        assert target.read_text() == "second"
+    assert target.read_text() == "first"
     assert list(tmp_path.iterdir()) == [target]
 
 
