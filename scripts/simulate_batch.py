@@ -1,6 +1,6 @@
 """What a batch over 10,000 and 1,000,000 collections takes: time, money, book, and the next bottleneck.
 
-    python scripts/simulate_batch.py [--rows 27000] [--fixed-ms 7.3 …]
+    python scripts/simulate_batch.py [--rows 27000] [--fixed-ms 5.2 …]
 
 Plays the jobs through, task by task, with the rates that `scripts/benchmark_batch.py` and the book of a job
 give (the defaults; measure on your machines and give your own): collections of random sizes, the largest
@@ -73,14 +73,14 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--rows", type=float, default=27_000, help="mean rows of a collection")
-    parser.add_argument("--fixed-ms", type=float, default=7.3)
-    parser.add_argument("--ms-per-1000-rows", type=float, default=0.91)
-    parser.add_argument("--central-ms", type=float, default=0.8)
+    parser.add_argument("--fixed-ms", type=float, default=5.2)
+    parser.add_argument("--ms-per-1000-rows", type=float, default=0.6)
+    parser.add_argument("--central-ms", type=float, default=1.0)
     parser.add_argument("--book-bytes", type=float, default=2_100)
     parser.add_argument("--file-bytes", type=float, default=11.0)
-    parser.add_argument("--start-s", type=float, default=5.0)
+    parser.add_argument("--start-s", type=float, default=1.0)
     parser.add_argument("--price", type=float, default=0.04, help="of a core for an hour")
-    parser.add_argument("--factor", type=float, default=1.0, help="on the time; about 4 with --evaluate")
+    parser.add_argument("--factor", type=float, default=1.0, help="on the time; about 3 with --evaluate")
     options = vars(parser.parse_args())
     factor = options.pop("factor")
     rates = Rates(**options)
