@@ -63,10 +63,11 @@ nb::tuple as_tuple(double loss, const double *gradient, const double *fisher) {
 nb::tuple evaluate(const fsrs::Pack &pack, const Array<double> &w, fsrs::Wanted wanted, int threads,
                    const std::string &isa) {
     const double *parameters_ = parameters(w);
+    const fsrs::Kernel &kernel = fsrs::choose_kernel(isa);  // reads the environment, which the GIL guards
     double sums[1 + fsrs::kParameters + fsrs::kFisher];
     {
         nb::gil_scoped_release release;
-        fsrs::evaluate(pack, parameters_, wanted, threads, fsrs::choose_kernel(isa), sums);
+        fsrs::evaluate(pack, parameters_, wanted, threads, kernel, sums);
     }
     return as_tuple(sums[0], sums + 1, wanted == fsrs::Wanted::fisher ? sums + 1 + fsrs::kParameters : nullptr);
 }
@@ -76,9 +77,10 @@ nb::tuple evaluate_objective(const fsrs::Objective &objective, const Array<doubl
     fsrs::Pass pass;
     std::copy_n(parameters(w), fsrs::kParameters, pass.w);
     pass.wanted = wanted;
+    const fsrs::Kernel &kernel = fsrs::choose_kernel(isa);
     {
         nb::gil_scoped_release release;
-        objective.evaluate(pass, threads, fsrs::choose_kernel(isa));
+        objective.evaluate(pass, threads, kernel);
     }
     return as_tuple(pass.loss, pass.gradient, wanted == fsrs::Wanted::fisher ? pass.fisher : nullptr);
 }
@@ -246,12 +248,12 @@ NB_MODULE(_native, m) {
         .def(nb::new_(&pack), nb::arg("offsets"), nb::arg("rating"), nb::arg("delta_t"), nb::arg("weight"))
         .def_prop_ro("n_reviews", &fsrs::Pack::reviews)
         .def_prop_ro("n_slots", &fsrs::Pack::slots, "Nodes of the trie, padding included.")
-        .def_prop_ro("n_nodes", &fsrs::Pack::nodes, "Nodes of the trie: the reviews that the passes visit.")
         .def("loss", [](const fsrs::Pack &pack, const Array<double> &w, int threads, const std::string &isa) {
             const double *p = parameters(w);
+            const fsrs::Kernel &kernel = fsrs::choose_kernel(isa);
             nb::gil_scoped_release release;
             double loss;
-            fsrs::evaluate(pack, p, fsrs::Wanted::loss, threads, fsrs::choose_kernel(isa), &loss);
+            fsrs::evaluate(pack, p, fsrs::Wanted::loss, threads, kernel, &loss);
             return loss;
         }, nb::arg("w"), nb::arg("threads") = 1, nb::arg("isa") = "")
         .def("loss_gradient", [](const fsrs::Pack &pack, const Array<double> &w, int threads, const std::string &isa) {
@@ -263,6 +265,7 @@ NB_MODULE(_native, m) {
         }, nb::arg("w"), nb::arg("threads") = 1, nb::arg("isa") = "")
         .def("forward", [](const fsrs::Pack &pack, const Array<double> &w, int threads, const std::string &isa) {
             const double *p = parameters(w);
+            const fsrs::Kernel &kernel = fsrs::choose_kernel(isa);
             const size_t n = pack.reviews();
             fsrs::AlignedBytes memory = fsrs::allocate_aligned(3 * n * sizeof(double));
             double *out = static_cast<double *>(memory.get());
@@ -270,7 +273,7 @@ NB_MODULE(_native, m) {
             memory.release();
             {
                 nb::gil_scoped_release release;
-                fsrs::forward(pack, p, threads, fsrs::choose_kernel(isa), {out, out + n, out + 2 * n});
+                fsrs::forward(pack, p, threads, kernel, {out, out + n, out + 2 * n});
             }
             return nb::make_tuple(Result(out, {n}, owner), Result(out + n, {n}, owner), Result(out + 2 * n, {n}, owner));
         }, nb::arg("w"), nb::arg("threads") = 1, nb::arg("isa") = "");

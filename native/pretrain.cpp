@@ -50,7 +50,15 @@ double initial_stability(const FirstReviews &reviews, double centre, double w20,
         right = kink, pull = -1;
         // Convex and concave together might have several valleys; where they rise to here, no case with more than one is known.
         if (at_kink <= centre / 16) {  // it goes down to here at last, but may have had a valley before
-            const double first = left, step = (kink - first) / (kGrid - 1);
+            // Where the first term falls both do: a valley lies between the first term's minimum and here.
+            double first = left, beyond = kink;
+            if (loss(reviews, first, w20, factor).slope < 0) {
+                for (int k = 0; k < 40; ++k) {
+                    const double middle = (first + beyond) / 2;
+                    (loss(reviews, middle, w20, factor).slope < 0 ? first : beyond) = middle;
+                }
+            }
+            const double step = (kink - first) / (kGrid - 1);
             int best = kGrid - 1;
             double least = total(kink);
             for (int k = 0; k + 1 < kGrid; ++k)

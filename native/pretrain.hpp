@@ -6,7 +6,7 @@
 
 namespace fsrs {
 
-// First long-term reviews of one first rating: per delta_t (days, > 0) the recall, smoothed and inside (0, 1), and count.
+// First long-term reviews of one first rating: per delta_t (days, > 0) the recall (smoothed) and count.
 struct FirstReviews {
     const double *delta_t, *recall, *count;
     size_t n;

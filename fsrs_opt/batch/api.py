@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from fsrs_opt.batch import job
 from fsrs_opt.batch.tasks import SPLITS, Engine, Options
 from fsrs_opt.errors import UsageError
+from fsrs_opt.model.kernel import choose
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,6 +53,8 @@ def run_batch(
         if value not in choices:
             raise UsageError(f"there is no {name} {value!r}: choose {' or '.join(choices)}")
     _check(options)
+    if engine == ENGINES[0]:
+        choose(options.get("kernel"), options.get("device") or "cpu")  # wrong for one task is wrong for all
     several = [paths] if isinstance(paths, str | os.PathLike) else paths
 
     def made() -> Engine:

@@ -23,8 +23,9 @@ from typing import TYPE_CHECKING, Any, Final
 import psutil
 
 from fsrs_opt.batch import worker
-from fsrs_opt.batch.tasks import Order, Outcome, failed
+from fsrs_opt.batch.tasks import Options, Order, Outcome, failed
 from fsrs_opt.errors import FsrsOptError
+from fsrs_opt.model.kernel import choose
 from fsrs_opt.sources.database import temporary_folder
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class LocalEngine:
     def run(self, orders: list[Order]) -> Generator[Outcome | None, None, None]:
         """See `tasks.Engine`."""
         waiting = deque(orders)
-        context = _context()
+        context = _context(orders)
         with _one_thread_each(), temporary_folder() as folder:
             try:
                 while waiting or self._held():
@@ -195,15 +196,22 @@ def default_memory(workers: int) -> int:
     return max(256, int(0.9 * total / workers) // _MIB)
 
 
-def _context() -> Any:
+def _context(orders: list[Order]) -> Any:
     """Where it can be, workers are forked from one process that has loaded everything and done nothing: each
     starts at once, and they share that memory."""
     if "forkserver" in multiprocessing.get_all_start_methods() and os.name == "posix":
         context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(["fsrs_opt.batch.preload"])
+        modules = ["fsrs_opt.batch.preload"]
+        if orders and _needs_torch(orders[0].options):  # those of a job are all alike
+            modules.insert(0, "fsrs_opt.training.stepwise")
+        context.set_forkserver_preload(modules)
         resource_tracker.ensure_running()  # later it would unblock SIGINT just before the fork server starts
         return context
     return multiprocessing.get_context("spawn")
+
+
+def _needs_torch(options: Options) -> bool:
+    return options.recipe == "classic" or choose(options.kernel, options.device) == "torch"
 
 
 def _start(context: Any, folder: Path) -> _Worker:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import gc
 from importlib import import_module
 
-from fsrs_opt.model.kernel import choose
-
 # None of the many objects that libraries bring is garbage: looking for some takes its time.
 gc.disable()
 for name in (
@@ -16,9 +14,9 @@ for name in (
     "fsrs_opt.sources.package",
     "fsrs_opt.sources.revlog",
     "fsrs_opt.sources.tables",
+    "fsrs_opt.training.compiled",
     "numpy.ma",  # numpy's own functions load it when they are first used
 ):
     import_module(name)
-import_module("fsrs_opt.training." + ("compiled" if choose(None) == "native" else "stepwise"))
 gc.freeze()  # workers never look through them either, and so share their memory
 gc.enable()

@@ -121,22 +121,30 @@ class Gradients(_ById):
         """Take the gradient of a parameter out. ValueError where there is none."""
         return self._pop(self._require(param))[0]
 
-    def grad_replace(self, param: Key, tensor: Tensor) -> None:
+    def grad_replace(self, param: Key, tensor: Tensor, *, held: Tensor | None = None) -> None:
         """Put another gradient in the place of a parameter's.
 
         Entries of `tensor` that are exactly zero (of either sign) are held: the step will not move them,
-        nor the optimizer's state for them. The last replacement counts. The values are copied, so that a
-        later change of `tensor` cannot part them from what is held.
+        nor the optimizer's state for them. held: a mask, bool, of the entries to hold in place of these;
+        `tensor` must be zero there, and may be so elsewhere by chance. The last replacement counts. The
+        values are copied, so that a later change of `tensor` cannot part them from what is held.
 
-        Raises ValueError where the parameter has no gradient here, or the shape, dtype, device or layout of
-        the replacement is another one.
+        Raises ValueError where the parameter has no gradient here, the shape, dtype, device or layout of the
+        replacement is another one, or `held` is no such mask.
         """
         param_id = self._require(param)
         check_like(tensor, self._tensors[param_id], "the replacement", "the gradient")
         if tensor.layout != torch.strided:
             raise ValueError(f"the replacement must be a dense tensor, not one of layout {tensor.layout}")
+        zero = tensor.detach().logical_not()
+        if held is not None:
+            if held.dtype != torch.bool or held.shape != zero.shape or held.device != zero.device:
+                raise ValueError("held must be a bool tensor of the gradient's shape and device")
+            if not bool(zero[held].all()):
+                raise ValueError("the replacement must be zero in the entries that are held")
+            zero = held.clone()
         self._tensors[param_id] = tensor.detach().clone()
-        self._held[param_id] = self._tensors[param_id].logical_not()
+        self._held[param_id] = zero
 
 
 class GradientsParams(_ById):

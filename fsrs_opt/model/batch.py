@@ -129,7 +129,8 @@ class FSRSBatch:
         rating[last] = np.where(self.labels.cpu().numpy() > 0, 3, 1)
         weight[last] = self.weights.cpu().numpy()
         dtype = str(self.t_historys.dtype).removeprefix("torch.")
-        whole_days = bool((delta_t == np.rint(delta_t)).all())
+        most = np.iinfo(np.int32).max
+        whole_days = bool(((delta_t == np.rint(delta_t)) & (np.abs(delta_t) <= most)).all())
         return WindowedBatch(
             offsets=offsets,
             rating=rating.astype(np.int8),

@@ -138,7 +138,7 @@ def minimizer(objective: Objective, w: FloatArray, *, relearning_steps: int, sho
     low, high = parameters.bounds(short_term=short_term)
     return _native.Minimizer(
         objective,
-        w,
+        _parameters(w),
         low,
         high,
         DEFAULTS,

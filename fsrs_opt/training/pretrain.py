@@ -77,9 +77,9 @@ def fit_initial_stability(reviews: FirstReviews, average_recall: float, default:
     """The S0 in [0.001, 100] that explains one first rating's reviews best.
 
     Minimizes `sum(n BCE(recall, R(delta_t, S0))) + |S0 - default| / 16` with the recall smoothed towards
-    the average (Laplace: one review more of average recall). The sum has one valley but the second
-    term a kink, so a grid that closes in finds it safely. (native/pretrain.cpp finds the same by Newton's
-    method on the side of the kink that the minimum lies on.)
+    the average (Laplace: one review more of average recall). Beside the kink of its second term the sum can
+    have a valley; a grid that closes in finds the lower of the two. (native/pretrain.cpp finds the same by
+    Newton's method on the side of the kink that the minimum lies on.)
     """
     recall = (reviews.recall * reviews.count + average_recall) / (reviews.count + 1)
     decay = -DEFAULTS[20]

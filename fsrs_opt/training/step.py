@@ -1,4 +1,4 @@
-"""The one training step that every stage and both recipes take."""
+"""The training step: of both recipes, and of everyone who trains a model of their own."""
 
 from __future__ import annotations
 
@@ -24,13 +24,8 @@ class TrainOutput:
     gradients: Gradients
 
 
-def without_initial_stability(gradient: Tensor) -> Tensor:
-    """A copy of the gradient of `w` [21] with zeros for w0..w3: the step will not move them."""
-    return gradient.masked_fill(_initial_stability(gradient.device), 0)
-
-
 @lru_cache
-def _initial_stability(device: torch.device) -> Tensor:
+def initial_stability_entries(device: torch.device) -> Tensor:
     """Which entries of `w` [21] are w0..w3."""
     return torch.arange(N_PARAMETERS, device=device) < N_INITIAL_STABILITIES
 
@@ -48,7 +43,9 @@ def training_step(
     result = batch.evaluate(as_array(w), fisher=getattr(optimizer, "wants_fisher", False))
     gradients = Gradients.from_named(model, {"w": torch.from_numpy(result.gradient).to(w)})
     if model.initial_stability_frozen:
-        gradients.grad_replace(w, without_initial_stability(gradients.grad(w)))
+        # exactly w0..w3: another entry whose gradient happens to be zero may well have to move
+        frozen = initial_stability_entries(w.device)
+        gradients.grad_replace(w, gradients.grad(w).masked_fill(frozen, 0), held=frozen)
     seen = gradients.copy()
     step(optimizer, model, GradientsParams.from_grads(gradients, model), lr=lr, closure=lambda: result)
     if isinstance(optimizer, torch.optim.Optimizer):  # the solver keeps the limits by itself

@@ -54,8 +54,7 @@ class Stepwise:
             fisher_steps=effort.fisher_steps,
             max_passes=effort.max_passes,
         )
-        if frozen:
-            freeze_initial_stability(self.model)
+        self._freeze(frozen)
         start: float | None = None
         passes, reused = 0, objective.reused
         while not solver.done:
@@ -63,7 +62,6 @@ class Stepwise:
             start = loss if start is None else start
             passes = solver.passes - (objective.reused - reused)
             self._tell(Progress(name, passes, None, solver.objective))
-        self.model.initial_stability_frozen = False
         assert start is not None
         return Stage(name, passes, solver.objective, solver.converged), start
 
@@ -74,8 +72,7 @@ class Stepwise:
         stage's objective is J, as after the other recipe.
         """
         model = self.model
-        if frozen:
-            freeze_initial_stability(model)
+        self._freeze(frozen)
         kept = kept_by_filter(data)
         prior = ClassicPrior(self.w)
         device, kernel = self._settings.device, self._settings.kernel
@@ -93,8 +90,13 @@ class Stepwise:
                 loss += training_step(model, batches[k], adam, lr=rate).loss
                 steps += 1
                 self._tell(Progress(name, epoch, CLASSIC_EPOCHS, loss))
-        model.initial_stability_frozen = False
         return Stage(name, CLASSIC_EPOCHS, self._objective.evaluate(self.w).loss, converged=True)
+
+    def _freeze(self, frozen: bool) -> None:
+        """Whether this stage holds w0..w3. (What progress raised may have ended the one before.)"""
+        self.model.initial_stability_frozen = False
+        if frozen:
+            freeze_initial_stability(self.model)
 
     def _tell(self, where: Progress) -> None:
         if self._settings.progress is not None:

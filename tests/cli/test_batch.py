@@ -16,8 +16,9 @@ import psutil
 import pytest
 
 import fsrs_opt as library
+from fsrs_opt.model.kernel import available
 from tests.batch.made_up import write_log, write_user
-from tests.cli.program import Here, command, environment
+from tests.cli.program import Here, command, environment, process
 
 COMMAND_FILES = {"book.sqlite", "lock", "results.csv", "results.parquet", "results.jsonl", "summary.html"}
 
@@ -164,6 +165,21 @@ def test_wrong_options_are_told_before_anything_is_made(
     assert word in ended.err
     assert "Traceback" not in ended.err
     assert not out.exists()
+
+
+@pytest.mark.parametrize(("name", "value"), [("FSRS_OPT_KERNEL", "bogus"), ("FSRS_OPT_ISA", "mmx")])
+def test_a_kernel_that_is_not_there_is_told_before_anything_is_made(
+    logs: Path, out: Path, name: str, value: str
+) -> None:
+    if name == "FSRS_OPT_ISA" and not available():
+        pytest.skip("installed without the native kernels")
+    ended = process("batch", logs / "a.csv", "--out", out, **{name: value})
+    assert ended.code == 2
+    assert value in ended.err
+    assert ended.err.count("\n") == 1
+    assert not out.exists()
+    # what is asked for by name does not ask the environment
+    assert process("batch", logs / "a.csv", "--out", out, "--kernel", "torch", **{name: value}).code == 0
 
 
 def test_a_folder_that_is_a_file_or_holds_another_book_is_refused(

@@ -128,6 +128,31 @@ def test_replacing_notes_which_entries_are_zero(line: Line, grads: Gradients) ->
     assert grads.held(line.w).tolist() == [False, False, True]  # type: ignore[union-attr]
 
 
+def test_a_mask_says_which_entries_are_held(line: Line, grads: Gradients) -> None:
+    mask = torch.tensor([True, False, False])
+    grads.grad_replace(line.w, torch.tensor([0.0, 0.0, 1.0]), held=mask)
+    mask[1] = True  # a later change has no say
+    assert grads.held(line.w).tolist() == [True, False, False]  # type: ignore[union-attr]
+    assert grads.grad(line.w).tolist() == [0.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("held", "message"),
+    [
+        (torch.tensor([True, False, True]), "must be zero in the entries that are held"),
+        (torch.tensor([True, False]), "must be a bool tensor of the gradient's shape"),
+        (torch.tensor([1, 0, 0]), "must be a bool tensor"),
+    ],
+)
+def test_a_mask_that_does_not_fit_is_refused(
+    line: Line, grads: Gradients, held: torch.Tensor, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        grads.grad_replace(line.w, torch.tensor([0.0, 0.0, 1.0]), held=held)
+    assert grads.grad(line.w).tolist() == [2.0, 0.0, -3.0]
+    assert grads.held(line.w) is None
+
+
 def test_a_replacement_is_no_part_of_a_graph(line: Line, grads: Gradients) -> None:
     grads.grad_replace(line.w, line.w * 2)
     assert not grads.grad(line.w).requires_grad

@@ -49,6 +49,15 @@ ODD = {
 }
 
 
+def test_a_delay_beyond_whole_numbers_of_32_bits_is_no_negative_one() -> None:
+    zeros, ones = torch.zeros(1, 1, dtype=torch.float64), torch.ones(1, dtype=torch.float64)
+    for days in (2.0**31, 3e9):
+        mini = FSRSBatch(zeros, zeros + 3, days * ones, ones, ones)
+        s = DEFAULTS[2]  # after a first Good
+        r = (1 + (0.9 ** (-1 / DEFAULTS[20]) - 1) * days / s) ** -DEFAULTS[20]
+        assert mini.evaluate(DEFAULTS).loss == pytest.approx(-np.log(r), rel=1e-9)
+
+
 @pytest.mark.parametrize("name", ODD)
 @pytest.mark.parametrize("short_term", [True, False])
 def test_odd_histories(name: str, short_term: bool) -> None:

@@ -24,7 +24,7 @@ from fsrs_opt.training.recipes import (
     StageSettings,
     map_objective,
 )
-from tests.logs import real_log
+from tests.logs import history_of, real_log
 
 if not native.available():
     pytest.skip("installed without the native kernels", allow_module_level=True)
@@ -76,6 +76,28 @@ def test_stages_end_where_training_steps_end(shared_real: Path, name: str, relea
     np.testing.assert_allclose(*reached, rtol=1e-9)
 
 
+@pytest.mark.parametrize("short_term", [True, False])
+@pytest.mark.parametrize("relearning_steps", [1, 2, 3, 5])
+def test_weights_whose_gradient_happens_to_be_zero_are_not_frozen(
+    relearning_steps: int, short_term: bool
+) -> None:
+    """No card was ever forgotten: neither the likelihood nor, at the defaults, the prior says anything of
+    w11..w14. From three relearning steps on they must give way to w17 and w18, whose ceiling they are."""
+    data = training_set(history_of(*[[(3, 0), (3, 7), (3, 30), (3, 60)]] * 60))
+    settings = {"relearning_steps": relearning_steps, "short_term": short_term}
+    ends = []
+    for trainer_of in (Compiled, Stepwise):
+        j = map_objective(data, kernel="native")
+        start = clip(DEFAULTS, **settings)
+        trainer = trainer_of(start, j, StageSettings(**settings))
+        trainer.run_map("train", frozen=True, effort=FULL_EFFORT)
+        assert (trainer.w[:4] == start[:4]).all()
+        ends.append(trainer.w)
+    np.testing.assert_allclose(ends[0], ends[1], atol=1e-6)
+    if relearning_steps > 2 and short_term:
+        assert (ends[0][[11, 13, 14]] != start[[11, 13, 14]]).any()
+
+
 def test_the_last_pass_of_a_stage_is_not_made_again() -> None:
     trainer = Compiled(DEFAULTS, objective_of(np.random.default_rng(1), 50, 6), StageSettings())
     first, _ = trainer.run_map("train", frozen=True, effort=FULL_EFFORT)
@@ -107,7 +129,11 @@ def test_ctrl_c_ends_it_between_two_passes() -> None:
     assert np.isfinite(trainer.w).all()
 
 
-def test_what_progress_raises_ends_it_and_it_can_go_on() -> None:
+@pytest.mark.parametrize("frozen", [False, True])
+@pytest.mark.parametrize("trainer_of", [Compiled, Stepwise])
+def test_what_progress_raises_ends_it_and_it_can_go_on(
+    trainer_of: type[Compiled | Stepwise], frozen: bool
+) -> None:
     class Stop(Exception):  # noqa: N818
         pass
 
@@ -119,12 +145,13 @@ def test_what_progress_raises_ends_it_and_it_can_go_on() -> None:
             raise Stop
 
     j = objective_of(np.random.default_rng(2), 100, 6)
-    trainer = Compiled(DEFAULTS, j, StageSettings(progress=stop))
+    trainer = trainer_of(DEFAULTS, j, StageSettings(progress=stop))
     with pytest.raises(Stop):
-        trainer.run_map("train", frozen=False, effort=FULL_EFFORT)
+        trainer.run_map("train", frozen=frozen, effort=FULL_EFFORT)
     assert [where.passes for where in seen] == [1, 2]
-    stage, _ = trainer.run_map("train", frozen=False, effort=FULL_EFFORT)
-    alone, _ = Compiled(DEFAULTS, j, StageSettings()).run_map("train", frozen=False, effort=FULL_EFFORT)
+    assert (trainer.w[:4] == DEFAULTS[:4]).all() == frozen
+    stage, _ = trainer.run_map("finetune", frozen=False, effort=FULL_EFFORT)
+    alone, _ = trainer_of(DEFAULTS, j, StageSettings()).run_map("train", frozen=False, effort=FULL_EFFORT)
     assert stage.objective == pytest.approx(alone.objective, abs=0.01)
 
 

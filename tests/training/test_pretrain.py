@@ -94,6 +94,30 @@ def test_what_no_item_has_is_refused(name: str, values: list[float], sentence: s
         native.initial_stabilities(**{**arrays, name: values})
 
 
+@pytest.mark.parametrize("kernel", ["native", "torch"])
+def test_a_valley_close_to_the_kink_is_found(kernel: str) -> None:
+    """A few Easy cards have a valley at 4 days; a coarse grid from 0.001 days to the kink steps over it."""
+    if kernel == "native" and not native.available():
+        pytest.skip("installed without the native kernels")
+    cards = [[(4, 0), (3, days)] for days in (1, 2, 3) for _ in range(6)]
+    cards += [[(4, 0), (3, 5)]] * 5 + [[(4, 0), (1, 5)]]
+    cards += [[(3, 0), (3, 3)]] * 237 + [[(3, 0), (1, 3)]] * 63
+    data = training_set(history_of(*cards))
+    found = pretrain(data, kernel=kernel)
+    assert found is not None
+    reviews = first_reviews(data)[4]
+    recalled = np.count_nonzero(data.items.label & data.kept) / np.count_nonzero(data.kept)
+
+    def penalty(s0: float) -> float:
+        recall = (reviews.recall * reviews.count + recalled) / (reviews.count + 1)
+        r = (1 + (0.9 ** (-1 / DEFAULTS[20]) - 1) * reviews.delta_t / s0) ** -DEFAULTS[20]
+        bce = -(recall * np.log(r) + (1 - recall) * np.log(1 - r))
+        return float(np.sum(reviews.count * bce) + abs(s0 - DEFAULTS[3]) / 16)
+
+    best = min(map(penalty, np.geomspace(0.001, 100, 20_001)))
+    assert penalty(found.initial_stability[3]) <= best + 1e-9
+
+
 def test_missing_ratings_are_filled_as_the_reference_does() -> None:
     known = {1: 0.4, 3: 2.3, 4: 10.9}
     assert fill(known, ones(known)) == pytest.approx([0.4, 1.1227008, 2.3, 10.9], rel=1e-6)
