@@ -8,7 +8,7 @@ read. PYTHON: an interpreter that has fsrs-rs-python; default this one. The scri
 its items as the example of fsrs-rs-python does, and with leaner code (peers/fsrs_rs_batch.py). The programs
 take turns for several rounds. What a second core is good for is told by two leaner scripts at once, with half
 of the packages each. Prints throughput per second of wall time and of processor time (medians), the ratios
-(medians of those of each round, for a machine changes its speed), the peak memory of a worker, and the
+(medians of those of each round, as a machine changes its speed), the peak memory of a worker, and the
 time of a task beyond reading and training.
 """
 

@@ -42,7 +42,7 @@ class Columns:
         return replace(self, arrays={name: column[which] for name, column in self.arrays.items()})
 
     def to_pandas(self) -> pd.DataFrame:
-        """The same as a DataFrame, its columns not copied."""
+        """The same as a DataFrame of its own: what is changed in it changes nothing here."""
         import pandas as pd
 
-        return pd.DataFrame(dict(self.arrays), copy=False)
+        return pd.DataFrame(dict(self.arrays), copy=True)

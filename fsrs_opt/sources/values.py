@@ -36,9 +36,12 @@ def shown(value: object) -> str:
 
 
 def from_arrow(column: pa.ChunkedArray) -> Int64:
-    """int64 [n] of an Arrow column of integers without nulls. (Arrow's own way there would load pandas.)"""
+    """int64 [n] of an Arrow column of integers; ValueError where it has nulls. (Arrow's own way there would
+    load pandas.)"""
     import pyarrow as pa
 
+    if column.null_count:
+        raise ValueError("a number is missing")
     whole = column if column.type == pa.int64() else column.cast(pa.int64())
     return np.concatenate([np.empty(0, np.int64), *(np.from_dlpack(chunk) for chunk in whole.chunks)])
 

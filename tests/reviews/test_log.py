@@ -40,7 +40,17 @@ def test_arrays_of_the_right_dtype_are_not_copied() -> None:
     columns = {name: np.array(values, dtype=log.DTYPES[name]) for name, values in ROW.items()}
     made = log.make(columns)
     assert np.shares_memory(made["review_time"], columns["review_time"])
-    assert np.shares_memory(made.to_pandas()["review_time"].to_numpy(), columns["review_time"])
+
+
+def test_a_data_frame_of_a_log_is_a_copy() -> None:
+    values = {name: np.array(values, dtype=log.DTYPES[name]) for name, values in ROW.items()}
+    for array in values.values():
+        array.flags.writeable = False
+    made = log.make(values)
+    frame = made.to_pandas()
+    frame.loc[0, "rating"] = 1
+    frame.loc[0, "card_id"] = 8
+    assert (made["rating"][0], made["card_id"][0]) == (3, 7)
 
 
 def test_card_names_are_kept_beside_the_table() -> None:

@@ -47,6 +47,18 @@ def test_a_damaged_part_is_named(tmp_path: Path) -> None:
         read(folder)
 
 
+def test_a_deck_without_a_preset_is_told(tmp_path: Path) -> None:
+    folder = write_user(tmp_path, 4)
+    decks = tmp_path / "decks" / folder.name / "part-0.parquet"
+    pd.DataFrame({"deck_id": [7, 8], "parent_id": [0, 0], "preset_id": [107, None]}).astype(
+        {"preset_id": "Int64"}
+    ).to_parquet(decks)
+    with pytest.raises(
+        SourceError, match=r"part-0\.parquet is no readable Parquet file: a number is missing"
+    ):
+        with_decks(read(folder))
+
+
 def test_a_folder_without_parts_is_a_folder(tmp_path: Path) -> None:
     (tmp_path / "user_id=5").mkdir()
     with pytest.raises(SourceError, match="is a folder"):
