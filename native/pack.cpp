@@ -218,7 +218,6 @@ Pack::Pack(const Histories &h) : reviews_(h.n_reviews) {
         block.cards = cards_.data() + first;
         block.n_cards = int64_t(end - first);
         blocks_.push_back(block);
-        nodes_ += trie.n;
         slots_ += size_t(block.n_slots);
         largest_.slots = std::max(largest_.slots, size_t(block.n_slots));
         largest_.levels = std::max(largest_.levels, trie.levels);

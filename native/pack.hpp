@@ -34,14 +34,13 @@ class Pack {
     Pack &operator=(const Pack &) = delete;
 
     size_t reviews() const { return reviews_; }
-    size_t nodes() const { return nodes_; }
     size_t slots() const { return slots_; }  // nodes and padding
     const Largest &largest() const { return largest_; }
     // They depend on the histories alone, and so do sums over them, whatever the number of threads.
     const std::vector<Block> &blocks() const { return blocks_; }
 
   private:
-    size_t reviews_ = 0, nodes_ = 0, slots_ = 0;
+    size_t reviews_ = 0, slots_ = 0;
     Largest largest_;
     std::vector<Block> blocks_;
     std::vector<AlignedBytes> memory_;  // what the blocks point to

@@ -25,7 +25,7 @@ class TrainOutput:
 
 
 @lru_cache
-def initial_stability_entries(device: torch.device) -> Tensor:
+def _initial_stability(device: torch.device) -> Tensor:
     """Which entries of `w` [21] are w0..w3."""
     return torch.arange(N_PARAMETERS, device=device) < N_INITIAL_STABILITIES
 
@@ -44,7 +44,7 @@ def training_step(
     gradients = Gradients.from_named(model, {"w": torch.from_numpy(result.gradient).to(w)})
     if model.initial_stability_frozen:
         # exactly w0..w3: another entry whose gradient happens to be zero may well have to move
-        frozen = initial_stability_entries(w.device)
+        frozen = _initial_stability(w.device)
         gradients.grad_replace(w, gradients.grad(w).masked_fill(frozen, 0), held=frozen)
     seen = gradients.copy()
     step(optimizer, model, GradientsParams.from_grads(gradients, model), lr=lr, closure=lambda: result)
